@@ -1,0 +1,15 @@
+"""The adapter: the only code that knows mitmproxy. What is to be done is decided in `thoughtkeep`; here it is done."""
+
+from thoughtkeep_mitm.checks import Checks
+from thoughtkeep_mitm.control import ControlHeaders
+from thoughtkeep_mitm.exchanges import Exchanges
+from thoughtkeep_mitm.runtime import Runtime
+from thoughtkeep_mitm.upgrade import UpgradeRefusal
+
+__all__ = ["make_addons"]
+
+
+def make_addons() -> list[object]:
+    """The addons, in the order in which they see each event."""
+    runtime = Runtime()
+    return [runtime, Checks(), ControlHeaders(runtime), UpgradeRefusal(runtime), Exchanges(runtime)]

@@ -1,0 +1,32 @@
+"""The request headers by which a client or a router speaks to thoughtkeep itself. None of them ever leaves the proxy."""
+
+from mitmproxy import http
+
+from thoughtkeep_mitm.guard import guarded
+from thoughtkeep_mitm.runtime import Runtime
+
+# All headers that begin so are ours.
+PREFIX = "x-thoughtkeep"
+
+# Where the value of `x-thoughtkeep` is remembered. Flow metadata takes primitives only, and is saved with the flow.
+MODE = "thoughtkeep_mode"
+
+
+class ControlHeaders:
+    """Takes the control headers off every request, before anything else can see them go upstream."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.name = "thoughtkeep-control"
+        self.runtime = runtime
+
+    @guarded
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Remember what they say, take them off."""
+        names = {name for name in flow.request.headers if name.lower().startswith(PREFIX)}
+        if not names:
+            return
+        mode = flow.request.headers.get(PREFIX, "").strip().lower()
+        if mode in ("on", "observe", "off"):
+            flow.metadata[MODE] = mode
+        for name in names:
+            del flow.request.headers[name]

@@ -1,0 +1,186 @@
+"""Replay and capture: what happens to one exchange, from the client's request to the last byte of the answer."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from mitmproxy import http
+from thoughtkeep import splice
+from thoughtkeep.answer import Answer
+from thoughtkeep.formats import Endpoint
+from thoughtkeep.identity import Trail, trail
+from thoughtkeep.keep import keep
+from thoughtkeep.plan import decide
+from thoughtkeep.profiles import Profile, group_of, profile_for
+from thoughtkeep.replay import keys_of
+from thoughtkeep.turns import Ask, Facts, Owner, Plan
+
+from thoughtkeep_mitm import traffic
+from thoughtkeep_mitm.control import MODE
+from thoughtkeep_mitm.guard import fault_in, guarded
+from thoughtkeep_mitm.journal import Journal
+from thoughtkeep_mitm.runtime import Runtime
+
+# How long a request waits for the store, in seconds; then it goes as it came.
+FETCH_SECONDS = 1.0
+
+# How long the end of an answer waits for the durable write, in seconds.
+FLUSH_SECONDS = 0.1
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One exchange under way."""
+
+    id: str
+    endpoint: Endpoint
+    profile: Profile
+    group: str
+    tenant: str
+    ask: Ask
+    trail: Trail
+    journal: Journal
+    plan: Plan = Plan()
+    answer: Answer | None = None
+    kept: int = 0
+
+
+class Exchanges:
+    """Puts state back into requests, captures it from answers."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.name = "thoughtkeep-exchanges"
+        self.runtime = runtime
+        self._open: dict[str, Exchange] = {}
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    @guarded
+    async def request(self, flow: http.HTTPFlow) -> None:
+        """Read the request, ask the store, decide, apply."""
+        mode = flow.metadata.get(MODE, self.runtime.settings.replay)
+        if not flow.live or flow.response is not None or mode == "off" or not self.runtime.concerns(flow):
+            return
+        body = traffic.read_body(flow.request)
+        if body is None:
+            return
+        exchange = self._begin(flow, body)
+        store = self.runtime.store()
+        facts = await self._facts(exchange)
+        key, ask = store.key, exchange.ask
+        plan = decide(key, ask, exchange.trail, facts, exchange.endpoint.format, exchange.profile, exchange.group)
+        exchange.plan = plan
+        if plan.known:
+            store.touch(plan.known)
+        signed = traffic.is_signed(flow.request)
+        edited = splice.apply(body.plain, plan.edits) if plan.edits and mode == "on" and not signed else None
+        exchange.journal.planned(plan, applied=edited is not None, why="signed body" if signed else mode)
+        if edited is not None:
+            traffic.write_body(flow.request, edited)
+
+    def _begin(self, flow: http.HTTPFlow, body: traffic.Body) -> Exchange:
+        host = traffic.host_of(flow)
+        key = self.runtime.store().key
+        ask = body.endpoint.format.read(body.json, body.endpoint)
+        exchange = Exchange(
+            id=uuid4().hex,
+            endpoint=body.endpoint,
+            profile=profile_for(host),
+            group=group_of(host, flow.request.port),
+            tenant=traffic.tenant_of(key, flow),
+            ask=ask,
+            trail=trail(key, ask),
+            journal=Journal(self.runtime.counts, flow.id[:8], host, ask),
+        )
+        self._open[flow.id] = exchange
+        exchange.journal.started()
+        return exchange
+
+    async def _facts(self, exchange: Exchange) -> Facts:
+        store = self.runtime.store()
+        keys = keys_of(store.key, exchange.tenant, exchange.ask, exchange.trail)
+        try:
+            return await asyncio.wait_for(store.fetch(keys), FETCH_SECONDS)
+        except TimeoutError:
+            exchange.journal.slow_store()
+            return Facts()
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    @guarded
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Set up the capture of a streamed answer; the bytes go on as they come."""
+        exchange = self._open.get(flow.id)
+        if exchange is None or flow.response is None or not 200 <= flow.response.status_code < 300:
+            return
+        streams = exchange.ask.streamed or "event-stream" in flow.response.headers.get("content-type", "").lower()
+        if not streams or callable(flow.response.stream):  # another addon's own streaming is left alone
+            return
+        exchange.answer = self._answer(exchange, flow.response)
+        flow.response.stream = self._tee(flow, exchange, exchange.answer)
+
+    def _answer(self, exchange: Exchange, response: http.Response) -> Answer:
+        form = exchange.endpoint.format
+        content_type = response.headers.get("content-type", "")
+        encoding = response.headers.get("content-encoding", "")
+        return Answer(form.assembler(exchange.profile), form.ends, content_type, encoding)
+
+    def _tee(self, flow: http.HTTPFlow, exchange: Exchange, answer: Answer) -> Callable[[bytes], bytes]:
+        def tee(chunk: bytes) -> bytes:
+            try:
+                if answer.feed(chunk):
+                    self._commit(exchange, answer)
+            except Exception as fault:
+                answer.stop(type(fault).__name__)
+                fault_in(self.runtime, "stream", flow, fault)
+            return chunk
+
+        return tee
+
+    @guarded
+    async def response(self, flow: http.HTTPFlow) -> None:
+        """The answer is whole: keep it, durably, before its last byte reaches the client."""
+        exchange = self._open.pop(flow.id, None)
+        if exchange is None or flow.response is None:
+            return
+        answer, due = exchange.answer, False
+        if answer is None and 200 <= flow.response.status_code < 300 and flow.response.raw_content:
+            answer = exchange.answer = self._answer(exchange, flow.response)
+            due = answer.feed(flow.response.raw_content)
+        try:
+            if answer is not None:
+                self._finish(exchange, answer, due)
+                await asyncio.wait_for(asyncio.shield(self.runtime.flushing()), FLUSH_SECONDS)
+        except TimeoutError:
+            self.runtime.counts["slow_writes"] += 1  # it goes on being written; the client does not wait for it
+        finally:
+            exchange.journal.ended(answer, exchange.kept, str(flow.response.status_code))
+
+    @guarded
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The connection broke, or the client left: what the answer had closed by then stays."""
+        exchange = self._open.pop(flow.id, None)
+        if exchange is None:
+            return
+        try:
+            if exchange.answer is not None:
+                self._finish(exchange, exchange.answer)
+                self.runtime.spawn(self.runtime.store().flush())
+        finally:
+            exchange.journal.ended(exchange.answer, exchange.kept, "disconnected")
+
+    def _finish(self, exchange: Exchange, answer: Answer, due: bool = False) -> None:
+        if answer.close() or due or not answer.ended:
+            self._commit(exchange, answer)
+
+    def _commit(self, exchange: Exchange, answer: Answer) -> None:
+        """Put the turns into the store's memory; the same again where a later chunk amended them."""
+        owner = Owner(exchange.group, exchange.ask.model, answer.served, answer.upstream)
+        turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
+        store = self.runtime.store()
+        kept = keep(store.key, exchange.id, exchange.tenant, owner, exchange.ask, exchange.trail, turns, time.time())
+        for one in kept:
+            store.put(one)
+        exchange.kept = len(kept)

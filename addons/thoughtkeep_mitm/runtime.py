@@ -1,0 +1,91 @@
+"""What lives as long as the proxy: the checked options, the store, the counters."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+
+from mitmproxy import ctx
+from mitmproxy.addonmanager import Loader
+from mitmproxy.flow import Flow
+from thoughtkeep_store import Store, open_or_memory
+
+from thoughtkeep_mitm import settings
+
+log = logging.getLogger("thoughtkeep")
+
+_STORE_OPTIONS = frozenset(settings.PREFIX + name for name in ("store", "ttl_days", "max_store_mb"))
+
+
+class Runtime:
+    """Holds options and store for the other addons; itself an addon, so that mitmproxy tells it of changes."""
+
+    def __init__(self) -> None:
+        self.name = "thoughtkeep"
+        self.counts: Counter[str] = Counter()
+        self.settings: settings.Settings
+        self.concerns: Callable[[Flow], bool] = lambda _flow: True
+        self._store: Store | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def load(self, loader: Loader) -> None:
+        """Declare the options."""
+        settings.declare(loader)
+
+    def configure(self, updated: set[str]) -> None:
+        """Check the options, once a change: reading them costs a copy each time."""
+        if not any(name.startswith(settings.PREFIX) for name in updated):
+            return
+        self.settings = settings.read(ctx.options)
+        self.concerns = self.settings.matcher()
+        if self._store is not None and updated & _STORE_OPTIONS:
+            self.spawn(self._store.close())
+            self._store = None
+
+    def store(self) -> Store:
+        """The store, opened when it is first needed: until then the options may still change.
+
+        A method, not a property: mitmproxy reads every attribute of an addon when it looks for commands.
+        """
+        if self._store is None:
+            self._store, warning = open_or_memory(
+                self.settings.store,
+                ttl=self.settings.ttl_days * 86_400.0,
+                max_bytes=self.settings.max_store_mb * 1_000_000,
+                on_fault=self._warn,
+            )
+            if warning:
+                self._warn(warning)
+            log.info(f"thoughtkeep: keeping reasoning state in {self._store.name}")
+        return self._store
+
+    def _warn(self, words: str) -> None:
+        self.counts["store_faults"] += 1
+        log.warning(f"thoughtkeep: {words}")
+
+    def running(self) -> None:
+        """Open the store before the first request, so that a fault is seen at the start."""
+        if self.settings.replay != "off":
+            self.store()
+
+    def flushing(self) -> asyncio.Task[None]:
+        """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
+        return self.spawn(self.store().flush())
+
+    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Let something run on its own; the reference kept here keeps it alive."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def done(self) -> Awaitable[None]:
+        """Make durable what is not yet, and close the store."""
+        return self._close()
+
+    async def _close(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2)
+        store, self._store = self._store, None
+        if store is not None:
+            await store.close()

@@ -1,0 +1,79 @@
+"""Reading a flow: what of it the pure part must know, and what forbids changing it."""
+
+from dataclasses import dataclass
+
+from mitmproxy import http
+from thoughtkeep import identity
+from thoughtkeep.decode import Undecodable, pack, unpack
+from thoughtkeep.endpoint import may_be, recognise
+from thoughtkeep.formats import Endpoint
+from thoughtkeep.jsontext import NotJson, loads
+from thoughtkeep.turns import Json
+
+# A request body larger than this, decoded, passes unread.
+MAX_BODY = 256_000_000
+
+# Headers that sign or digest the body: an edited one would be refused.
+_DIGESTS = ("content-digest", "digest", "content-md5", "signature-input")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request to an LLM endpoint, read: the endpoint, the plain bytes, their JSON."""
+
+    endpoint: Endpoint
+    plain: bytes
+    json: Json
+
+
+def read_body(request: http.Request) -> Body | None:
+    """What a request asks, or None where it is not one of ours or cannot be read."""
+    raw = request.raw_content
+    if not raw or not may_be(request.method, request.path):
+        return None
+    try:
+        plain = unpack(raw, request.headers.get("content-encoding", ""), MAX_BODY)
+        body = loads(plain)
+    except (Undecodable, NotJson):
+        return None
+    endpoint = recognise(request.method, request.path, body)
+    return Body(endpoint, plain, body) if endpoint else None
+
+
+def write_body(request: http.Request, plain: bytes) -> None:
+    """Put an edited body in place, encoded the way the client encoded its own. Raises Undecodable."""
+    raw = pack(plain, request.headers.get("content-encoding", ""))
+    request.raw_content = raw
+    if "content-length" in request.headers:
+        request.headers["content-length"] = str(len(raw))
+
+
+def is_signed(request: http.Request) -> bool:
+    """Whether the body is covered by a signature or digest, so that it must not be edited."""
+    headers = request.headers
+    if headers.get("authorization", "").upper().startswith("AWS4-HMAC"):
+        return True
+    if headers.get("x-amz-content-sha256", "UNSIGNED-PAYLOAD").upper() != "UNSIGNED-PAYLOAD":
+        return True
+    return any(name in headers for name in _DIGESTS)
+
+
+def host_of(flow: http.HTTPFlow) -> str:
+    """The host that the client means. In transparent modes the address is only an IP, the Host header names it."""
+    mode = flow.client_conn.proxy_mode.type_name
+    return flow.request.pretty_host if mode in ("transparent", "wireguard", "local", "tun") else flow.request.host
+
+
+def tenant_of(key: bytes, flow: http.HTTPFlow) -> str:
+    """Whose traffic a flow is (see identity.tenant)."""
+    auth = flow.metadata.get("proxyauth")
+    user = str(auth[0]) if isinstance(auth, (tuple, list)) and auth else ""
+    peer = flow.client_conn.peername
+    return identity.tenant(
+        key,
+        {name.lower(): flow.request.headers[name] for name in flow.request.headers},
+        dict(flow.request.query),
+        user=user,
+        client=str(peer[0]) if peer else "",
+        host=host_of(flow),
+    )

@@ -1,0 +1,181 @@
+"""One answer on its way to the client: bytes in, turns out.
+
+The copy of the stream is worked on in batches: parsing each event as it comes costs a burst 16 % of its rate, parsing
+all of it at the end holds up every other stream. Only where a chunk may hold the end of the answer is it worked on at
+once, because a turn must be known before the client can have seen its last byte.
+"""
+
+import re
+from collections.abc import Sequence
+
+import orjson
+
+from thoughtkeep.decode import Undecodable, decoder
+from thoughtkeep.formats import Assembler
+from thoughtkeep.jsonarray import ArrayDecoder
+from thoughtkeep.jsontext import NotJson, loads_exact, strings
+from thoughtkeep.sse import EventDecoder, Overlong
+from thoughtkeep.turns import Json, Turn
+
+# How many bytes wait before they are parsed.
+BATCH = 32_768
+
+# How much of one answer may be held in memory, in bytes.
+LIMIT = 16_000_000
+
+# How many raw bytes pass between two looks at how much is held: raw streams are mostly packaging.
+_LOOK = 4_000_000
+
+# An end mark may be cut by the border of two chunks; none is longer.
+_OVERLAP = 64
+
+# OpenAI's end mark; Google's Interactions and most gateways have it too.
+_DONE = b"[DONE]"
+
+_LONG_NUMBER = re.compile(rb"[0-9]{17}")
+
+
+class Answer:
+    """Captures one answer. Every fault ends the capture, and is named in `stopped`; none is raised."""
+
+    def __init__(self, assembler: Assembler, ends: re.Pattern[bytes], content_type: str, content_encoding: str) -> None:
+        self.stopped = ""
+        self.size = 0
+        self._assembler = assembler
+        self._ends = ends
+        self._is_sse = "event-stream" in content_type.lower()
+        self._frames: EventDecoder | ArrayDecoder | None = None
+        self._pending: list[bytes] = []
+        self._waiting = 0
+        self._tail = b""
+        self._next_look = _LOOK
+        self._due = False
+        try:
+            self._decoder = decoder(content_encoding)
+        except Undecodable as fault:
+            self.stop(str(fault))
+
+    @property
+    def served(self) -> str:
+        """The model that the answer names."""
+        return self._assembler.served
+
+    @property
+    def upstream(self) -> str:
+        """The upstream that the answer names."""
+        return self._assembler.upstream
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that the answer says it took, question included; 0 until it says."""
+        return self._assembler.tokens
+
+    @property
+    def failed(self) -> bool:
+        """Whether the answer told of an error in its midst."""
+        return self._assembler.failed
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer reached its semantic end."""
+        return self._assembler.ended
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next raw bytes. True when the turns are to be kept now: the end was reached, or changed later."""
+        if self.stopped:
+            return False
+        try:
+            for piece in self._decoder.feed(chunk):
+                self.size += len(piece)
+                self._pending.append(piece)
+                self._waiting += len(piece)
+                if self._waiting >= BATCH:
+                    self._work()
+                if self._ends.search(self._tail + piece if self._tail else piece):
+                    self._work()
+                self._tail = piece[-_OVERLAP:] if len(piece) >= _OVERLAP else (self._tail + piece)[-_OVERLAP:]
+                if self.size >= self._next_look:
+                    self._look()
+        except (ValueError, RecursionError) as fault:
+            self.stop(str(fault))
+        return self._is_due()
+
+    def close(self) -> bool:
+        """The body is over, or cut off. Answers like `feed`."""
+        if not self.stopped:
+            try:
+                self._work()
+                if self._frames is not None:
+                    self._take(self._frames.close())
+            except (ValueError, RecursionError) as fault:
+                self.stop(str(fault))
+        return self._is_due()
+
+    def turns(self) -> list[Turn]:
+        """One turn a choice: whole where the answer ended, else what had closed by then."""
+        return self._assembler.turns()
+
+    def stop(self, why: str) -> None:
+        """Capture no more of this answer; `why` is for the log."""
+        self.stopped = why or "unreadable"
+        self._pending.clear()
+
+    def _is_due(self) -> bool:
+        due, self._due = self._due and self._assembler.ended, False
+        return due
+
+    def _work(self) -> None:
+        """Parse what waits."""
+        data = b"".join(self._pending)
+        self._pending.clear()
+        self._waiting = 0
+        if self._frames is None:
+            start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+            if not start:
+                return
+            is_json = start in (b"{", b"[") and not self._is_sse
+            self._frames = ArrayDecoder() if is_json else EventDecoder()
+        self._take(self._frames.feed(data))
+
+    def _take(self, found: Sequence[object]) -> None:
+        texts = [item if isinstance(item, bytes) else getattr(item, "data", b"") for item in found]
+        if not texts:
+            return
+        events, done = _parse(texts)
+        if events:
+            self._assembler.feed(events)
+        if done:
+            self._assembler.end()
+        self._due = True
+
+    def _look(self) -> None:
+        self._next_look = self.size + _LOOK
+        if sum(_weight(turn) for turn in self._assembler.turns()) > LIMIT:
+            raise Overlong(f"an answer of more than {LIMIT} bytes")
+
+
+def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:
+    """The events that are JSON, and whether `[DONE]` was among them; anything else is passed over."""
+    joined = b",".join(texts)
+    done = _DONE in joined and any(text.strip() == _DONE for text in texts)
+    if done:
+        texts = [text for text in texts if text.strip() != _DONE]
+        joined = b",".join(texts)
+    if not _LONG_NUMBER.search(joined):
+        try:  # one call for the whole batch: most of the cost of a small event is the call
+            events: list[Json] = orjson.loads(b"[" + joined + b"]")
+            return events, done
+        except orjson.JSONDecodeError:
+            pass
+    events = []
+    for text in texts:
+        try:
+            events.append(loads_exact(text))
+        except NotJson:
+            continue
+    return events, done
+
+
+def _weight(turn: Turn) -> int:
+    words = strings([piece.value or piece.text for piece in turn.pieces]) + strings(dict(turn.state))
+    return sum(map(len, words)) + sum(len(call.arguments) for call in turn.calls)

@@ -1,0 +1,9 @@
+"""The wire formats, one module each. A new one is a module and a line here."""
+
+from thoughtkeep.formats.base import Assembler, Endpoint, Format
+from thoughtkeep.formats.chat import ChatFormat
+from thoughtkeep.formats.gemini import GeminiFormat
+
+FORMATS: tuple[Format, ...] = (ChatFormat(), GeminiFormat())
+
+__all__ = ["FORMATS", "Assembler", "Endpoint", "Format"]

@@ -1,0 +1,75 @@
+"""What the engines know of a wire format: the two protocols that each module of this package fulfils."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from thoughtkeep.profiles import Profile
+from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
+
+
+# Why a split batch becomes one message again.
+REGROUPED = "split batch regrouped"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A request recognised: its format, the model it names, whether it asks for a stream."""
+
+    format: "Format"
+    model: str
+    streamed: bool
+
+
+class Assembler(Protocol):
+    """Puts the events of one answer together. Unknown kinds of events are passed over, never an error."""
+
+    served: str
+    """The model that the answer names; empty until it does."""
+
+    upstream: str
+    """The upstream that the answer names (OpenRouter's `provider`)."""
+
+    tokens: int
+    """The tokens that the answer says it took, question included; 0 until it says."""
+
+    failed: bool
+    """Whether the answer told of an error in its midst."""
+
+    def feed(self, events: Sequence[Json]) -> None:
+        """Take the next events, in order: parsed JSON values; a plain answer is one event."""
+
+    def end(self) -> None:
+        """The stream's own end mark was seen (`[DONE]`)."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer reached its semantic end, whatever happens to the connection afterwards."""
+
+    def turns(self) -> list[Turn]:
+        """One turn a choice or candidate, as far as it has come; without its end only what had closed."""
+
+
+class Format(Protocol):
+    """One wire format: reading requests, assembling answers, writing state back."""
+
+    name: str
+
+    ends: re.Pattern[bytes]
+    """Matches wherever an answer may end; may match elsewhere too."""
+
+    def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
+        """Whether a POST to this path (without its query) with this body is ours. With body None: whether it may be."""
+
+    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+        """Read a request. What cannot be understood is left out, never an error."""
+
+    def assembler(self, profile: Profile) -> Assembler:
+        """An assembler for one answer."""
+
+    def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
+        """The edits that give an assistant turn of a request the state that it lost; none where it lost nothing."""
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit]:
+        """The edits that make one assistant message of a batch that the client split; none where that cannot be."""

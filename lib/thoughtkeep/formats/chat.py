@@ -1,0 +1,228 @@
+"""OpenAI's chat completions, and all who speak it: requests.
+
+Wire facts: reasoning stands on the assistant message (`reasoning_content`, `reasoning_details`…), on the tool call as a
+sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (Mistral, Databricks).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from thoughtkeep.align import align
+from thoughtkeep.formats.base import REGROUPED, Assembler, Endpoint
+from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
+from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.identity import bare, visible
+from thoughtkeep.mend import mend, same_words
+from thoughtkeep.profiles import FURNITURE, PROSE, Profile
+from thoughtkeep.turns import END, Ask, Edit, Json, Kind, Message, Op, Path, Piece, Said, Thinking, Turn
+
+_PATH = re.compile(r"/chat/completions$|/serving-endpoints/([^/]+)/invocations$")
+
+# Azure names the model in the path only.
+_DEPLOYMENT = re.compile(r"/deployments/([^/]+)/chat/completions$")
+
+_ASSISTANT = ("assistant", "model")  # Google's own examples for its compat endpoint say `model`
+
+# OpenRouter's entries for Gemini name the call that they belong to (captured in MadAppGang/claudish).
+_FOLLOWS_CALL = "google-gemini-v1"
+
+
+class ChatFormat:
+    """The `chat` format."""
+
+    name = "chat"
+    ends = re.compile(rb'\[DONE\]|"finish_reason"\s*:\s*"')
+
+    def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
+        """See Format. Databricks' older path and Azure's name the model themselves."""
+        found = _PATH.search(path)
+        if not found:
+            return None
+        if body is None:
+            return Endpoint(self, "", False)
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            return None
+        named = found[1] or (deployment[1] if (deployment := _DEPLOYMENT.search(path)) else "")
+        model = body.get("model", named)
+        return Endpoint(self, model, body.get("stream") is True) if isinstance(model, str) and model else None
+
+    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+        """See Format."""
+        talk = Conversation()
+        for number, message in enumerate(body["messages"]):
+            if not isinstance(message, dict):
+                continue
+            at: Path = ("messages", number)
+            role = message.get("role")
+            if role in _ASSISTANT:
+                state = {key: value for key, value in message.items() if key not in FURNITURE}
+                talk.assistant(at, state, _pieces(message, at))
+            elif role in ("tool", "function"):
+                answered = message.get("tool_call_id") or message.get("name")
+                talk.result(at, str(answered or ""), _words(message.get("content")))
+            else:
+                talk.user(_words(message.get("content")), speaks=role == "user")
+        choices = body.get("n")
+        return Ask(
+            format=self.name,
+            model=endpoint.model,
+            streamed=endpoint.streamed,
+            said=talk.said(),
+            first=talk.first,
+            words=talk.words(),
+            thinking=_thinking(body),
+            pins=_pins(body.get("provider")),
+            choices=choices if isinstance(choices, int) else 1,
+        )
+
+    def assembler(self, profile: Profile) -> Assembler:
+        """See Format."""
+        return ChatAssembler(profile)
+
+    def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
+        """See Format."""
+        pairs = align([p for p in turn.pieces if p.call], [p for p in said.pieces if p.call])
+        issued, told = [p for p in turn.pieces if p.call], [p for p in said.pieces if p.call]
+        ids: dict[str, str] = {}
+        edits: list[Edit] = []
+        for piece, match in zip(issued, pairs.to, strict=True):
+            if match is None:
+                continue
+            other = told[match]
+            if piece.call and other.call and other.at is not None:
+                ids[piece.call.id] = other.call.id
+                edits += mend(other.at, other.state, piece.state, "call state restored")
+        edits += _message_edits(said, turn, ids)
+        edits += _content_edits(said, turn)
+        return edits
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit]:
+        """See Format. The calls move to the first message; the emptied messages go, the results follow in order."""
+        home = next((piece.at for piece in split[0].pieces if piece.call and piece.at), None)
+        later = split[1:]
+        if home is None or any(len(said.messages) != 1 or visible(said.pieces) for said in later):
+            return []
+        edits: list[Edit] = []
+        for said in later:
+            for piece in said.pieces:
+                if piece.call and piece.at is not None:
+                    edits.append(Edit(Op.MOVE, home[:-1], index=END, source=piece.at, reason=REGROUPED))
+            edits.append(Edit(Op.REMOVE, said.messages[0].at, reason=REGROUPED))
+        return edits
+
+
+def _pieces(message: Mapping[str, Json], at: Path) -> list[Piece]:
+    pieces = content_pieces(message.get("content"), (*at, "content"))
+    calls = message.get("tool_calls")
+    for position, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict):
+            pieces.append(call_piece(call, (*at, "tool_calls", position)))
+    return pieces
+
+
+def _words(content: Json) -> str:
+    """The text of a message's content, for comparison only."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(str(block["text"]) for block in content if isinstance(block, dict) and "text" in block)
+
+
+def _thinking(body: Mapping[str, Json]) -> Thinking:
+    """What the request says of thinking, in any vendor's words."""
+    thinking = body.get("thinking")  # DeepSeek, Moonshot, Z.ai: {type: enabled|disabled}
+    if isinstance(thinking, dict) and isinstance(kind := thinking.get("type"), str):
+        return "off" if kind == "disabled" else "on"
+    template = body.get("chat_template_kwargs")  # vLLM, SGLang
+    for place in (body, template if isinstance(template, dict) else {}):
+        if isinstance(flag := place.get("enable_thinking", place.get("thinking")), bool):  # Qwen
+            return "on" if flag else "off"
+    return "absent"
+
+
+def _pins(provider: Json) -> tuple[str, ...]:
+    """The upstreams that a request allows (openrouter.ai "Provider routing"); empty where it allows all."""
+    if not isinstance(provider, dict):
+        return ()
+    pinned = provider.get("only")
+    if not pinned and provider.get("allow_fallbacks") is False:
+        pinned = provider.get("order")
+    return tuple(name for name in pinned if isinstance(name, str)) if isinstance(pinned, list) else ()
+
+
+def _message_edits(said: Said, turn: Turn, ids: Mapping[str, str]) -> Iterator[Edit]:
+    """Edits to the keys of the message: what was issued goes where the first call stands, else to the first message."""
+    home = _home(said)
+    echoed = any(_is_prose_of(turn, message.state.get(name)) for name in turn.names for message in said.messages)
+    for key, value in turn.state.items():
+        if echoed and is_prose_only(key, value):
+            continue  # the same words stand there already, under one of the names that they came with
+        at = next((message for message in said.messages if message.state.get(key) is not None), home)
+        yield from mend(at.at, at.state, {key: _following(value, ids)}, "message state restored")
+    if not turn.prose or not turn.state:
+        return
+    for message in said.messages:
+        for name in PROSE:
+            if name not in turn.names and _is_prose_of(turn, message.state.get(name)):
+                yield Edit(Op.DROP, message.at, key=name, reason="given back under the name it came with")
+
+
+def _is_prose_of(turn: Turn, value: Json) -> bool:
+    return isinstance(value, str) and bool(value) and same_words(value, turn.prose)
+
+
+def _home(said: Said) -> Message:
+    at = next((piece.at[:2] for piece in said.pieces if piece.call and piece.at), None)
+    return next((message for message in said.messages if message.at == at), said.messages[0])
+
+
+def _following(value: Json, ids: Mapping[str, str]) -> Json:
+    """Entries that name a call follow it to the id that the client gave it."""
+    if not isinstance(value, list) or all(old == new for old, new in ids.items()):
+        return value
+    return [
+        {**entry, "id": ids[entry["id"]]}
+        if isinstance(entry, dict) and entry.get("format") == _FOLLOWS_CALL and entry.get("id") in ids
+        else entry
+        for entry in value
+    ]
+
+
+def _content_edits(said: Said, turn: Turn) -> Iterator[Edit]:
+    """Edits to the content, where state stands in it: typed blocks, or thinking tags before the text."""
+    issued = [piece for piece in turn.pieces if not piece.call]
+    if not any(piece.kind is Kind.THOUGHT for piece in issued):
+        return
+    told = [piece for piece in said.pieces if not piece.call]
+    home = _home(said)
+    if any(piece.at is not None and len(piece.at) > 3 for piece in told):
+        yield from _block_edits(issued, told)
+        return
+    words = bare(visible(told))
+    if any(isinstance(piece.value, str) for piece in issued):
+        tagged = "".join(piece.text for piece in issued)
+        if words == bare(visible(issued)) and not any("<think>" in piece.text for piece in told):
+            yield _content(home, said, tagged)
+    elif words in (bare(visible(issued)), bare(turn.prose) + bare(visible(issued))):
+        yield _content(home, said, [piece.value for piece in issued])
+
+
+def _content(home: Message, said: Said, value: Json) -> Edit:
+    at = next((piece.at[:2] for piece in said.pieces if piece.at and piece.kind is Kind.TEXT), home.at)
+    return Edit(Op.PUT, at, key="content", value=value, reason="reasoning in the content restored")
+
+
+def _block_edits(issued: Sequence[Piece], told: Sequence[Piece]) -> Iterator[Edit]:
+    """Insert the thinking blocks that an array of content lost, each before what it led to."""
+    pairs = align(issued, told)
+    for number, piece in enumerate(issued):
+        if piece.kind is not Kind.THOUGHT or pairs.to[number] is not None or piece.value is None:
+            continue
+        follower = next((to for to in pairs.to[number + 1 :] if to is not None), None)
+        leader = next((to for to in reversed(pairs.to[:number]) if to is not None), None)
+        near = leader if follower is None else follower
+        beside = None if near is None else told[near].at
+        if beside is not None and isinstance(beside[-1], int):
+            index = beside[-1] + (follower is None)
+            yield Edit(Op.INSERT, beside[:-1], index=index, value=piece.value, reason="reasoning in the content restored")

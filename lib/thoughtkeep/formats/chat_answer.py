@@ -1,0 +1,353 @@
+"""OpenAI's chat completions: putting answers together, streamed and plain, and the pieces that both sides share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from thoughtkeep.formats.merge import add_block, add_entry
+from thoughtkeep.identity import content_digest, think_tag
+from thoughtkeep.jsontext import arguments, is_whole, strings
+from thoughtkeep.profiles import ENTRIES, FURNITURE, PROSE, Profile
+from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
+
+# The keys of a tool call that the format models; `index` only numbers the deltas of a stream.
+_CALL_KEYS = frozenset(("id", "type", "function", "custom", "index"))
+_FUNCTION_KEYS = frozenset(("name", "arguments", "input"))
+
+# Content blocks that are visible words, and those that are reasoning (Mistral; Databricks fmapi-schema; Anthropic's).
+_TEXT_BLOCKS = ("text", "output_text", "refusal")
+_THOUGHT_BLOCKS = ("thinking", "reasoning", "redacted_thinking")
+
+
+def call_piece(call: Mapping[str, Json], at: Path | None = None) -> Piece:
+    """A tool call as a piece: what OpenAI's shape does not model is its state (`function/x` inside `function`)."""
+    kind = "function" if isinstance(call.get("function"), dict) else "custom"
+    inner = call.get(kind)
+    inner = inner if isinstance(inner, dict) else {}
+    state = {key: value for key, value in call.items() if key not in _CALL_KEYS and value is not None}
+    state |= {f"{kind}/{key}": value for key, value in inner.items() if key not in _FUNCTION_KEYS and value is not None}
+    raw = inner.get("arguments", inner.get("input"))
+    name, call_id = inner.get("name"), call.get("id")
+    return Piece(
+        Kind.CALL,
+        call=Call(call_id if isinstance(call_id, str) else "", name if isinstance(name, str) else "", arguments(raw)),
+        state=state,
+        at=at,
+    )
+
+
+def content_pieces(content: Json, at: Path | None = None) -> list[Piece]:
+    """The pieces of a message's content: one for a string, one a block for an array."""
+    if isinstance(content, str):
+        return [Piece(Kind.TEXT, content, at=at)] if content else []
+    blocks = content if isinstance(content, list) else ()
+    return [_block_piece(block, None if at is None else (*at, number)) for number, block in enumerate(blocks)]
+
+
+def _block_piece(block: Json, at: Path | None) -> Piece:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind in _TEXT_BLOCKS:
+        text = block.get("text", block.get("refusal"))
+        return Piece(Kind.TEXT, text if isinstance(text, str) else "", value=block, at=at)
+    if kind in _THOUGHT_BLOCKS:
+        words = strings([value for key, value in block.items() if key in ("thinking", "summary", "text", "content")])
+        prose = "".join(word for word in words if word not in ("text", "summary_text"))
+        return Piece(Kind.THOUGHT, prose, value=block, at=at)
+    return Piece(Kind.OTHER, content_digest(block), value=block, at=at)
+
+
+def is_prose_only(key: str, value: Json) -> bool:
+    """Whether a message key holds reasoning in words and nothing that must come with them (a signature, a ciphertext)."""
+    if key not in ENTRIES:
+        return key in PROSE
+    return bool(value) and all(
+        isinstance(entry, dict) and not any(entry.get(name) for name in ("signature", "data", "encrypted_content"))
+        for entry in value
+    )
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call on its way."""
+
+    value: dict[str, Json]
+    inner: dict[str, Json]
+    arguments: list[str]
+
+    @property
+    def whole(self) -> bool:
+        text = "".join(self.arguments)
+        return bool(text) and is_whole(text)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One choice on its way."""
+
+    profile: Profile
+    text: list[str] = field(default_factory=list)
+    blocks: list[Json] | None = None
+    calls: list[_Call] = field(default_factory=list)
+    slots: dict[int, _Call] = field(default_factory=dict)
+    prose: dict[str, list[str]] = field(default_factory=dict)
+    state: dict[str, Json] = field(default_factory=dict)
+    closed: dict[str, str] = field(default_factory=dict)
+    finished: bool = False
+
+    def take(self, delta: Mapping[str, Json], whole: bool) -> None:
+        """One delta, or the message of a plain answer (`whole`)."""
+        for key, value in delta.items():
+            if key == "content":
+                self._content(value)
+            elif key == "tool_calls":
+                self._calls(value, whole)
+            elif value is None or key in FURNITURE:
+                continue
+            elif key in PROSE:
+                self._prose(key, value)
+            elif key in ENTRIES and isinstance(value, list):
+                entries = self.state.setdefault(key, [])
+                for piece in value:
+                    self._entry(entries, piece)
+            else:
+                self._other(key, value)
+        for prose, opaque in self.profile.pairs:
+            if delta.get(opaque):  # the prose up to here belongs to this opaque value, and to no other
+                self.closed[prose] = "".join(self.prose.pop(prose, ()))
+
+    def _content(self, value: Json) -> None:
+        if isinstance(value, str):
+            if self.blocks is None:
+                self.text.append(value)
+            elif value:
+                add_block(self.blocks, {"type": "text", "text": value})
+        elif isinstance(value, list):
+            if self.blocks is None:
+                words = "".join(self.text)
+                self.blocks = [{"type": "text", "text": words}] if words else []
+            for block in value:
+                add_block(self.blocks, block)
+
+    def _prose(self, key: str, value: Json) -> None:
+        if not isinstance(value, str):
+            self.state[key] = value
+            return
+        said = self.prose.setdefault(key, [])
+        if self.profile.cumulative and said and value.startswith(so_far := "".join(said)) and len(value) > len(so_far):
+            said[:] = [value]
+        else:
+            said.append(value)
+
+    def _entry(self, entries: list[Json], piece: Json) -> None:
+        last = entries[-1] if entries and isinstance(piece, dict) else None
+        if self.profile.cumulative and isinstance(last, dict):
+            before, now = last.get("text"), piece.get("text")
+            if isinstance(before, str) and isinstance(now, str) and before and now.startswith(before):
+                last["text"] = ""
+        add_entry(entries, piece)
+
+    def _other(self, key: str, value: Json) -> None:
+        """A key that nobody told us of. Deltas append; a value that comes again whole is the same value."""
+        have = self.state.get(key)
+        if any(key == opaque for _, opaque in self.profile.pairs):
+            self.state[key] = value
+        elif isinstance(have, str) and isinstance(value, str):
+            self.state[key] = have if value == have else have + value
+        elif isinstance(have, list) and isinstance(value, list):
+            have.extend(item for item in value if item not in have)
+        elif isinstance(have, dict) and isinstance(value, dict):
+            self.state[key] = {**have, **value}
+        else:
+            self.state[key] = list(value) if isinstance(value, list) else value
+
+    def _calls(self, value: Json, whole: bool) -> None:
+        for position, piece in enumerate(value if isinstance(value, list) else ()):
+            if isinstance(piece, dict):
+                call = None if whole else self._slot(piece, position)
+                if call is None:
+                    call = _Call({}, {}, [])
+                    self.calls.append(call)
+                index = piece.get("index")
+                if isinstance(index, int):
+                    self.slots[index] = call
+                _grow(call, piece)
+
+    def _slot(self, piece: Mapping[str, Json], position: int) -> _Call | None:
+        """The call that a delta continues, None for a new one.
+
+        Found by `index`, never by the place in the array. Some servers leave the index out, others send 0 for all: then
+        a new id, or a name where the arguments before it are complete, begins a call.
+        """
+        index = piece.get("index")
+        call = self.slots.get(index) if isinstance(index, int) else (self.calls[-1] if self.calls else None)
+        if call is None:
+            return None
+        inner = piece.get("function") or piece.get("custom")
+        name = inner.get("name") if isinstance(inner, dict) else None
+        new_id = piece.get("id") or None
+        other_id = new_id is not None and bool(call.value.get("id")) and new_id != call.value["id"]
+        if other_id or (name and call.whole and (not isinstance(index, int) or new_id is None)):
+            return None
+        return call
+
+    def turn(self, complete: bool) -> Turn:
+        """The choice as a turn: the whole of it, or (not complete) what had closed with a signature."""
+        prose = {name: "".join(said) for name, said in self.prose.items()} | self.closed
+        if not complete:
+            return self._partial()
+        pieces = self._pieces()
+        shown = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
+        state = _returned({**prose, **self.state}, self.profile)
+        names = tuple(name for name in PROSE if name in prose)
+        words = next((prose[name] for name in names if prose[name]), "") or _entry_words(state) or shown
+        return Turn(tuple(pieces), state, words, names)
+
+    def _pieces(self) -> list[Piece]:
+        text = "".join(self.text)
+        if self.blocks is not None:
+            pieces = content_pieces(self.blocks)
+        elif self.profile.think_tags and (tag := think_tag(text)):
+            pieces = [Piece(Kind.THOUGHT, tag, value=tag), Piece(Kind.TEXT, text[len(tag) :])]
+        else:
+            pieces = content_pieces(text)
+        return pieces + [call_piece(_whole_call(call)) for call in self.calls]
+
+    def _partial(self) -> Turn:
+        """What an answer that never ended had closed: signed entries, complete calls; no prose, no opaque rest."""
+        signed = ("signature", "data", "encrypted_content")
+        state: dict[str, Json] = {}
+        for key in ENTRIES:
+            entries = self.state.get(key) or ()
+            kept = [entry for entry in entries if isinstance(entry, dict) and any(entry.get(name) for name in signed)]
+            if kept:
+                state[key] = kept
+        pieces = content_pieces("".join(self.text))
+        for call in self.calls:
+            if not call.whole:
+                break
+            pieces.append(call_piece(_whole_call(call)))
+        return Turn(tuple(pieces), _returned(state, self.profile), complete=False)
+
+
+def _grow(call: _Call, piece: Mapping[str, Json]) -> None:
+    """Add a delta to its call."""
+    for key, value in piece.items():
+        if key in ("function", "custom") and isinstance(value, dict):
+            call.value.setdefault(key, call.inner)
+            for name, inner in value.items():
+                if name in ("arguments", "input") and isinstance(inner, str):
+                    call.arguments.append(inner)
+                elif inner not in (None, "") or name not in call.inner:
+                    call.inner[name] = inner
+        elif isinstance(value, dict) and isinstance(have := call.value.get(key), dict):
+            call.value[key] = {**have, **value}
+        elif value not in (None, "") or key not in call.value:
+            call.value[key] = value
+
+
+def _whole_call(call: _Call) -> dict[str, Json]:
+    value = {key: inner for key, inner in call.value.items() if inner is not None}
+    kind = "custom" if "custom" in value else "function"
+    name = "input" if kind == "custom" else "arguments"
+    spoken = {} if name in call.inner and not call.arguments else {name: "".join(call.arguments)}
+    return {**value, kind: {**call.inner, **spoken}}
+
+
+def _returned(found: Mapping[str, Json], profile: Profile) -> dict[str, Json]:
+    """The message keys that go back to this vendor, the same words only once."""
+    order = (*ENTRIES, *PROSE) if profile.returns is None else profile.returns
+    keys = sorted(found, key=lambda key: order.index(key) if key in order else len(order))
+    state: dict[str, Json] = {}
+    for key in keys:
+        value = found[key]
+        if profile.returns is not None and key not in profile.returns:
+            continue
+        if key not in (*PROSE, *ENTRIES) and not any(strings(value)):
+            continue  # a flag or a number is no state
+        if key in PROSE and any(state.get(entries) for entries in ENTRIES):
+            continue  # the entries are the source, the prose repeats them
+        if value and any(_repeats(value, other) for name, other in state.items() if _alike(key, name)):
+            continue
+        state[key] = value
+    return state
+
+
+def _alike(key: str, other: str) -> bool:
+    """Whether two keys may hold the same state under two names."""
+    return (key in PROSE) == (other in PROSE) and key not in ENTRIES and other not in ENTRIES
+
+
+def _repeats(value: Json, other: Json) -> bool:
+    words = strings(value)
+    return bool(words) and set(words) <= set(strings(other))
+
+
+def _entry_words(state: Mapping[str, Json]) -> str:
+    entries = next((state[key] for key in ENTRIES if state.get(key)), ())
+    words = [entry.get(name) for entry in entries if isinstance(entry, dict) for name in ("text", "summary", "thinking")]
+    return "".join(word for word in words if isinstance(word, str))
+
+
+class ChatAssembler:
+    """Puts chat completions together: deltas of a stream, or the messages of a plain answer."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.served = ""
+        self.upstream = ""
+        self.tokens = 0
+        self.failed = False
+        self._profile = profile
+        self._choices: dict[int, _Choice] = {}
+        self._done = False
+
+    def feed(self, events: Sequence[Json]) -> None:
+        """See Assembler."""
+        for event in events:
+            if not isinstance(event, dict):
+                continue
+            if event.get("error"):
+                self.failed = True
+            if not self.served and isinstance(event.get("model"), str):
+                self.served = event["model"]
+            if not self.upstream and isinstance(event.get("provider"), str):
+                self.upstream = event["provider"]
+            usage = event.get("usage")
+            if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
+                self.tokens = usage["total_tokens"]
+            choices = event.get("choices")
+            if isinstance(choices, list):
+                for choice in choices:
+                    if isinstance(choice, dict):
+                        self._choice(choice)
+
+    def _choice(self, choice: Mapping[str, Json]) -> None:
+        index = choice.get("index")
+        number = 0 if self._profile.joins_choices or not isinstance(index, int) else index
+        have = self._choices.get(number)
+        if have is None:
+            have = self._choices[number] = _Choice(self._profile)
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict):
+            have.take(delta, whole=False)
+        elif isinstance(message, dict):
+            have.take(message, whole=True)
+        reason = choice.get("finish_reason")
+        if reason == "error":
+            self.failed = True
+        elif reason:
+            have.finished = True
+
+    def end(self) -> None:
+        """See Assembler."""
+        self._done = True
+
+    @property
+    def ended(self) -> bool:
+        """See Assembler: every choice said why it finished, or the stream said that it was done."""
+        if self.failed or not self._choices:
+            return False
+        return self._done or all(choice.finished for choice in self._choices.values())
+
+    def turns(self) -> list[Turn]:
+        """See Assembler."""
+        whole = not self.failed
+        return [choice.turn(whole and (self._done or choice.finished)) for _, choice in sorted(self._choices.items())]

@@ -1,0 +1,180 @@
+"""Google's generateContent: the Gemini API, Vertex AI, and Code Assist's wrapper around it. Requests.
+
+Wire facts (ai.google.dev "Thought Signatures"): a signature stands on its part, beside `functionCall`, `text` or
+`inlineData`, never inside; signed and unsigned parts are not merged; parts keep their order.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from thoughtkeep.align import align
+from thoughtkeep.formats.base import REGROUPED, Assembler, Endpoint
+from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
+from thoughtkeep.mend import mend
+from thoughtkeep.profiles import Profile
+from thoughtkeep.turns import END, Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
+
+_PATH = re.compile(r"(?:/models/([^/:]+)|/v1internal):(stream)?[gG]enerateContent$")
+
+_RESULTS = ("functionResponse", "function_response")
+
+
+class GeminiFormat:
+    """The `gemini` format."""
+
+    name = "gemini"
+    ends = re.compile(rb'"finish_?[rR]eason"\s*:\s*"')
+
+    def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
+        """See Format. Code Assist names the model in its wrapper, the others in the path."""
+        found = _PATH.search(path)
+        if not found:
+            return None
+        if body is None:
+            return Endpoint(self, "", False)
+        inner = _inner(body)
+        if not isinstance(inner.get("contents"), list):
+            return None
+        model = found[1] or body.get("model")
+        return Endpoint(self, model, bool(found[2])) if isinstance(model, str) and model else None
+
+    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+        """See Format."""
+        inner, top = _inner(body), _top(body)
+        talk = Conversation()
+        for number, content in enumerate(inner["contents"]):
+            if not isinstance(content, dict):
+                continue
+            at: Path = (*top, "contents", number)
+            if content.get("role") == "model":
+                state = {key: value for key, value in content.items() if key not in ("role", "parts")}
+                pieces = [part_piece(part, (*at, "parts", place)) for place, part in _parts(content)]
+                talk.assistant(at, state, pieces)
+                continue
+            for place, part in _parts(content):
+                answer = next((part[key] for key in _RESULTS if isinstance(part.get(key), dict)), None)
+                if answer is not None:
+                    name = str(answer.get("id") or answer.get("name") or "")
+                    talk.result((*at, "parts", place), name, repr(answer.get("response")))
+                else:
+                    text = part.get("text")
+                    talk.user(text if isinstance(text, str) else "")
+        config = inner.get("generationConfig")
+        choices = config.get("candidateCount") if isinstance(config, dict) else 1
+        return Ask(
+            format=self.name,
+            model=endpoint.model,
+            streamed=endpoint.streamed,
+            said=talk.said(),
+            first=talk.first,
+            words=talk.words(),
+            choices=choices if isinstance(choices, int) else 1,
+            spelling="snake" if _is_snake(inner) else "camel",
+        )
+
+    def assembler(self, profile: Profile) -> Assembler:
+        """See Format."""
+        return GeminiAssembler()
+
+    def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
+        """See Format. State goes on its part; a part that holds nothing but state goes back where it stood."""
+        spell: Callable[[str], str] = snake if ask.spelling == "snake" else str
+        pairs = align(turn.pieces, said.pieces)
+        edits: list[Edit] = []
+        for number, (piece, match) in enumerate(zip(turn.pieces, pairs.to, strict=True)):
+            if match in pairs.joined:
+                if pairs.joined[match][0] == number:
+                    edits += _unjoin(said.pieces[match], [turn.pieces[n] for n in pairs.joined[match]], spell)
+            elif match is not None:
+                other = said.pieces[match]
+                if other.at is not None:
+                    edits += mend(other.at, other.state, piece.state, "signature restored", spell)
+            elif piece.state and not piece.call and (piece.kind is not Kind.TEXT or not piece.text):
+                edits += _insert(number, piece, pairs.to, said, spell)
+        return edits
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit]:
+        """See Format. Calls move into the first content, results into the one behind it; the emptied contents go.
+
+        The results of a step stand together in one content, in the order of its calls (ai.google.dev "Function
+        calling": FC1, FC2, FR1, FR2). The contents with results are those just behind each message.
+        """
+        first = split[0]
+        home = next((piece.at for piece in first.pieces if piece.call and piece.at), None)
+        if home is None or not first.answers or any(len(said.messages) != 1 for said in split):
+            return []
+        edits: list[Edit] = []
+        emptied: set[Path] = set()
+        for said in split[1:]:
+            if any(not piece.call for piece in said.pieces):
+                return []
+            moves = [(home, piece.at) for piece in said.pieces if piece.at] + [(first.answers[0], at) for at in said.answers]
+            edits += [Edit(Op.MOVE, to[:-1], index=END, source=at, reason=REGROUPED) for to, at in moves]
+            emptied |= {said.messages[0].at, *(at[:-2] for at in said.answers)}
+        return edits + [Edit(Op.REMOVE, at, reason=REGROUPED) for at in sorted(emptied, key=str)]
+
+
+def _inner(body: Json) -> Mapping[str, Json]:
+    """The request proper: itself, or what Code Assist wraps (`{model, project, request: {…}}`)."""
+    if not isinstance(body, dict):
+        return {}
+    wrapped = body.get("request")
+    return wrapped if isinstance(wrapped, dict) and "contents" not in body else body
+
+
+def _top(body: Json) -> Path:
+    return () if _inner(body) is body else ("request",)
+
+
+def _parts(content: Mapping[str, Json]) -> list[tuple[int, dict[str, Json]]]:
+    """The parts of a content with their positions."""
+    parts = content.get("parts")
+    return [(place, part) for place, part in enumerate(parts) if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def _is_snake(inner: Mapping[str, Json]) -> bool:
+    """Whether the client spells in snake case: told by the keys that it has, wherever one shows it."""
+    keys: set[str] = set(inner)
+    for content in inner.get("contents", ()):
+        if isinstance(content, dict):
+            for _, part in _parts(content):
+                keys |= part.keys()
+    keys -= {"contents", "tools"}
+    snakes = sum("_" in key for key in keys)
+    return snakes > sum(key != key.lower() for key in keys)
+
+
+def _spelled(value: Json, spell: Callable[[str], str]) -> Json:
+    return {spell(key): inner for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def _unjoin(other: Piece, pieces: Sequence[Piece], spell: Callable[[str], str]) -> Iterator[Edit]:
+    """Give a text that the client joined from several parts its parts back, where one of them was signed.
+
+    Only if it is the very text, and nothing else stands on it: a signature covers its part to the letter.
+    """
+    if not any(piece.state for piece in pieces) or other.at is None or other.state:
+        return
+    at, number = other.at[:-1], other.at[-1]
+    if other.text != "".join(piece.text for piece in pieces) or not isinstance(number, int):
+        return
+    for place, piece in enumerate(pieces):
+        value, reason = _spelled(piece.value, spell), "signed text parted from unsigned"
+        if place == 0:
+            yield Edit(Op.REPLACE, other.at, value=value, reason=reason)
+        else:
+            yield Edit(Op.INSERT, at, index=number + 1, value=value, reason=reason)
+
+
+def _insert(
+    number: int, piece: Piece, to: Sequence[int | None], said: Said, spell: Callable[[str], str]
+) -> Iterator[Edit]:
+    """Put a part that the client dropped back behind the part before it, or before the one behind it."""
+    leader = next((match for match in reversed(to[:number]) if match is not None), None)
+    follower = next((match for match in to[number + 1 :] if match is not None), None)
+    beside = leader if leader is not None else follower
+    at = said.pieces[beside].at if beside is not None else None
+    if at is not None and isinstance(at[-1], int):
+        index = at[-1] + (leader is not None)
+        yield Edit(Op.INSERT, at[:-1], index=index, value=_spelled(piece.value, spell), reason="signed part restored")

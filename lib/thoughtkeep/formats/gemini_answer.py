@@ -1,0 +1,202 @@
+"""Google's generateContent: putting answers together, and the parts that both sides share."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from thoughtkeep.identity import content_digest
+from thoughtkeep.jsontext import arguments
+from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
+
+_CALL = ("functionCall", "function_call")
+_CALL_KEYS = frozenset(("name", "args", "id", "willContinue", "partialArgs", "will_continue", "partial_args"))
+
+# What a part may hold; all else on it is state.
+_CONTENT = frozenset(
+    "text thought functionCall function_call functionResponse function_response inlineData inline_data fileData "
+    "file_data executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call toolResponse "
+    "tool_response videoMetadata video_metadata".split()
+)
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
+
+
+def snake(key: str) -> str:
+    """`thoughtSignature` as `thought_signature`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[1].lower(), key)
+
+
+def camel(key: str) -> str:
+    """`thought_signature` as `thoughtSignature`."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), key)
+
+
+def called(part: Mapping[str, Json]) -> dict[str, Json] | None:
+    """The call that a part holds, in either spelling."""
+    return next((part[key] for key in _CALL if isinstance(part.get(key), dict)), None)
+
+
+def part_piece(part: Mapping[str, Json], at: Path | None = None) -> Piece:
+    """A part as a piece. Its state is named in camel case, however the part spells it."""
+    state = {camel(key): value for key, value in part.items() if key not in _CONTENT and value is not None}
+    call = called(part)
+    if call is not None:
+        name, call_id = call.get("name"), call.get("id")
+        inner = {f"functionCall/{key}": v for key, v in call.items() if key not in _CALL_KEYS and v is not None}
+        told = Call(
+            call_id if isinstance(call_id, str) else "",
+            name if isinstance(name, str) else "",
+            arguments(call.get("args")),
+        )
+        return Piece(Kind.CALL, call=told, state={**state, **inner}, value=part if at is None else None, at=at)
+    text = part.get("text")
+    if isinstance(text, str):
+        kind = Kind.THOUGHT if part.get("thought") else Kind.TEXT
+        return Piece(kind, text, state=state, value=part if at is None else None, at=at)
+    content = {camel(key): value for key, value in part.items() if key in _CONTENT}
+    return Piece(Kind.OTHER, content_digest(content), state=state, value=part if at is None else None, at=at)
+
+
+def set_at(args: Json, path: str, value: Json) -> Json:
+    """Arguments with a value set at a JSON path (`$.a.b[0]['c d']`), containers made on the way.
+
+    A string is appended to one that stands there: Vertex streams long strings in pieces (seen on the wire).
+    """
+    steps = [int(index) if index else name or quoted for name, index, quoted in _STEP.findall(path)]
+    if not steps:
+        return value
+    node = args
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        fresh: Json = [] if isinstance(following, int) else {}
+        if isinstance(step, int) and isinstance(node, list) and step <= len(node):
+            if step == len(node):
+                node.append(value if following is None else fresh)
+            elif following is None:
+                node[step] = _grown(node[step], value)
+            node = node[step]
+        elif isinstance(step, str) and isinstance(node, dict):
+            if following is None:
+                node[step] = _grown(node.get(step), value)
+            node = node.setdefault(step, fresh)
+    return args
+
+
+def _grown(have: Json, value: Json) -> Json:
+    return have + value if isinstance(have, str) and isinstance(value, str) else value
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """One candidate on its way."""
+
+    parts: list[dict[str, Json]] = field(default_factory=list)
+    open_call: dict[str, Json] | None = None
+    finished: bool = False
+
+    def take(self, part: Mapping[str, Json]) -> None:
+        call = called(part)
+        if call is not None:
+            self._call(part, call)
+        elif isinstance(part.get("text"), str) and self._continues(part):
+            self.parts[-1]["text"] += part["text"]
+        else:
+            self.parts.append(dict(part))
+
+    def _continues(self, part: Mapping[str, Json]) -> bool:
+        """Whether a text only lengthens the one before it: same kind, and neither carries anything else."""
+        last = self.parts[-1] if self.parts else {}
+        plain = {"text", "thought"}
+        if not isinstance(last.get("text"), str) or not (last.keys() <= plain and part.keys() <= plain):
+            return False
+        return bool(last.get("thought")) == bool(part.get("thought"))
+
+    def _call(self, part: Mapping[str, Json], call: Mapping[str, Json]) -> None:
+        """A call, whole or in fragments: `willContinue` opens one, an empty one closes it (Vertex, seen on the wire)."""
+        going = bool(call.get("willContinue") or call.get("will_continue"))
+        current = self.open_call
+        if call.get("name") or current is None:
+            if not call:
+                return
+            value = {key: inner for key, inner in call.items() if key not in _CALL_KEYS or key in ("name", "args", "id")}
+            whole = {key: inner for key, inner in part.items() if key not in _CALL}
+            self.parts.append({"functionCall": value, **whole})
+            self.open_call = value if going else None
+            current = value
+        else:
+            self.parts[-1].update({key: inner for key, inner in part.items() if key not in _CALL})
+            if not going:
+                self.open_call = None
+        for piece in call.get("partialArgs") or call.get("partial_args") or ():
+            if isinstance(piece, dict) and isinstance(path := piece.get("jsonPath", piece.get("json_path")), str):
+                value = next((piece[key] for key in piece if key.endswith(("Value", "_value"))), None)
+                current["args"] = set_at(current.get("args") or {}, path, value)
+
+    def turn(self, complete: bool) -> Turn:
+        parts = self.parts
+        if not complete:  # unsigned text may be cut short; a call whose arguments still come is none
+            parts = [part for part in parts if part.get("functionCall") is not self.open_call or self.open_call is None]
+        pieces = tuple(part_piece(part) for part in parts)
+        prose = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
+        return Turn(tuple(_stored(piece) for piece in pieces), prose=prose, complete=complete)
+
+
+def _stored(piece: Piece) -> Piece:
+    """What a turn keeps of a piece: the whole part only where it may have to go back whole."""
+    keeps = bool(piece.state) and not piece.call or piece.kind is Kind.TEXT
+    return piece if keeps else Piece(piece.kind, piece.text, piece.call, piece.state)
+
+
+class GeminiAssembler:
+    """Puts generateContent answers together: the chunks of a stream, or a plain answer as the only one."""
+
+    def __init__(self) -> None:
+        self.served = ""
+        self.upstream = ""
+        self.tokens = 0
+        self.failed = False
+        self._candidates: dict[int, _Candidate] = {}
+
+    def feed(self, events: Sequence[Json]) -> None:
+        """See Assembler."""
+        for event in events:
+            if isinstance(event, dict) and isinstance(event.get("response"), dict):
+                event = event["response"]  # Code Assist's wrapper
+            if not isinstance(event, dict):
+                continue
+            if event.get("error"):
+                self.failed = True
+            version = event.get("modelVersion", event.get("model_version"))
+            if isinstance(version, str):
+                self.served = version
+            usage = event.get("usageMetadata", event.get("usage_metadata"))
+            if isinstance(usage, dict) and isinstance(usage.get("totalTokenCount"), int):
+                self.tokens = usage["totalTokenCount"]
+            candidates = event.get("candidates")
+            for candidate in candidates if isinstance(candidates, list) else ():
+                if isinstance(candidate, dict):
+                    self._take(candidate)
+
+    def _take(self, candidate: Mapping[str, Json]) -> None:
+        index = candidate.get("index")
+        have = self._candidates.setdefault(index if isinstance(index, int) else 0, _Candidate())
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict):
+                have.take(part)
+        if candidate.get("finishReason") or candidate.get("finish_reason"):
+            have.finished = True
+
+    def end(self) -> None:
+        """See Assembler. Google's streams have no end mark; a gateway may add one, which says nothing."""
+
+    @property
+    def ended(self) -> bool:
+        """See Assembler."""
+        done = [candidate.finished for candidate in self._candidates.values()]
+        return bool(done) and all(done) and not self.failed
+
+    def turns(self) -> list[Turn]:
+        """See Assembler."""
+        whole = not self.failed
+        return [have.turn(whole and have.finished) for _, have in sorted(self._candidates.items())]

@@ -1,0 +1,85 @@
+"""Joining the pieces of streamed entries: what belongs to one entry, and which of its fields grow.
+
+Never a generic merge of dicts: a ciphertext glued to another, or a summary to a ciphertext, is worth nothing.
+"""
+
+from thoughtkeep.turns import Json
+
+# Fields that come in pieces and are joined.
+_GROWING = ("text", "summary", "thinking")
+
+# Fields that hold a list of blocks which grow themselves (Mistral's `thinking`, Databricks' `summary`).
+_NESTED = ("thinking", "summary", "content")
+
+
+def add_entry(entries: list[Json], piece: Json) -> None:
+    """Add one streamed piece of `reasoning_details` or the like, to the last entry where it belongs to it.
+
+    OpenRouter's streams (seen on the wire): `index` may be 0 for all, so a change of type, id or format also starts an
+    entry; the signature may come last and alone; a signed entry that gets more text is another entry; `data` is whole
+    in its piece, and is never joined.
+    """
+    if not isinstance(piece, dict):
+        entries.append(piece)
+        return
+    last = entries[-1] if entries else None
+    if not isinstance(last, dict) or not _continues(last, piece):
+        entries.append(dict(piece))
+        return
+    for key, value in piece.items():
+        if key in _GROWING and isinstance(value, str) and isinstance(last.get(key), str):
+            last[key] += value
+        elif value not in (None, "") or key not in last:
+            last[key] = value
+
+
+def _continues(last: dict[str, Json], piece: dict[str, Json]) -> bool:
+    if last.get("type") != piece.get("type") or last.get("index") != piece.get("index"):
+        return False
+    if any(last.get(key) and piece.get(key) and last[key] != piece[key] for key in ("id", "format")):
+        return False
+    if any(isinstance(piece.get(key), list) for key in _NESTED) or piece.get("encrypted_content"):
+        return bool(piece.get("id")) and piece.get("id") == last.get("id")
+    if piece.get("data") or last.get("data"):
+        return bool(last.get("data") == piece.get("data") and last.get("id") == piece.get("id"))
+    has_text = any(piece.get(key) for key in _GROWING)
+    return not (last.get("signature") and has_text)
+
+
+def add_block(blocks: list[Json], piece: Json) -> None:
+    """Add one streamed piece of typed content (`{type: text}`, Mistral's `thinking`, Databricks' `reasoning`).
+
+    A piece of the type of the last block continues it, unless that block was closed by a signature or is opaque.
+    """
+    last = blocks[-1] if blocks else None
+    if not isinstance(piece, dict) or not isinstance(last, dict) or not _block_continues(last, piece):
+        blocks.append(_fresh(piece))
+        return
+    for key, value in piece.items():
+        have = last.get(key)
+        if key in _NESTED and isinstance(value, list) and isinstance(have, list):
+            for inner in value:
+                add_block(have, inner)
+        elif key in _GROWING and isinstance(value, str) and isinstance(have, str):
+            last[key] = have + value
+        elif value is not None or key not in last:
+            last[key] = value
+
+
+def _block_continues(last: dict[str, Json], piece: dict[str, Json]) -> bool:
+    if last.get("type") != piece.get("type") or "data" in piece or "data" in last:
+        return False
+    grows = any(isinstance(piece.get(key), str | list) for key in (*_GROWING, *_NESTED))
+    return (grows or "signature" in piece) and not (last.get("signature") and grows)
+
+
+def _fresh(piece: Json) -> Json:
+    """A copy whose lists may grow."""
+    if isinstance(piece, dict):
+        return {key: _fresh(value) for key, value in piece.items()}
+    if isinstance(piece, list):
+        blocks: list[Json] = []
+        for inner in piece:
+            add_block(blocks, inner) if isinstance(inner, dict) else blocks.append(inner)
+        return blocks
+    return piece

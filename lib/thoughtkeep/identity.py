@@ -1,0 +1,222 @@
+"""Who and where: the digests by which a turn is found again.
+
+A conversation is followed by its *lineage*: a rolling digest of its first user words, then of each call and each text
+that the assistant said. It is rolled call by call, not message by message, so a client that splits a parallel batch or
+moves a text beside its calls arrives at the same place. It is taken from the client's own messages, and leaves out what
+clients change from request to request: ids, spacing, key order, cache marks, injected reminders, the state itself.
+
+All digests are keyed with a secret of the store: nothing that a user said can be read or guessed from them.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from thoughtkeep.jsontext import strings
+from thoughtkeep.turns import Ask, Call, Json, Kind, Piece, Said, Turn
+
+# What agents put into the user's messages beside the user's words, anew on each request.
+_REMINDERS = re.compile(r"<(system-reminder|environment_context|environment_details)>.*?</\1>", re.DOTALL)
+
+# Thinking that stands in the text: some servers and some clients leave it there, others take it out.
+_THINK_TAGS = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
+
+# An opaque value: no spaces, long enough not to be a word. Shorter ones identify nothing.
+_OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:-]{24,}")
+
+# Sixteen bytes: 2**64 turns before a chance collision.
+_SIZE = 16
+
+
+def digest(key: bytes, *words: str) -> str:
+    """A keyed digest of some words, their borders included, as 32 hex digits."""
+    state = hashlib.blake2b(key=key[:64], digest_size=_SIZE)
+    for word in words:
+        data = word.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.hexdigest()
+
+
+def without_reminders(text: str) -> str:
+    """A user's words without what an agent injected among them."""
+    return _REMINDERS.sub("", text).strip() if "<" in text else text.strip()
+
+
+def bare(text: str) -> str:
+    """A text as compared: without thinking tags before it and without white space, which clients trim and re-wrap."""
+    if "<think>" in text[:64]:
+        text = _THINK_TAGS.sub("", text)
+    return "".join(text.split())
+
+
+def think_tag(text: str) -> str:
+    """The thinking that stands in tags before a text; empty if there is none."""
+    found = _THINK_TAGS.match(text)
+    return found[0] if found else ""
+
+
+def visible(pieces: Iterable[Piece]) -> str:
+    """The visible words of a message, and digests of what else it shows."""
+    return "".join(piece.text for piece in pieces if piece.kind in (Kind.TEXT, Kind.OTHER))
+
+
+def content_digest(value: Json) -> str:
+    """A short stand-in for content that is no text (an image, code, a result), the same in every key order."""
+    leaves = "\x00".join(sorted(strings(value)))
+    return "\x1b" + hashlib.blake2b(leaves.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def roll(key: bytes, lineage: str, pieces: Iterable[Piece]) -> str:
+    """The lineage behind these pieces: each call in its order; where there is none, the visible words."""
+    pieces = tuple(pieces)
+    calls = [piece.call for piece in pieces if piece.call]
+    for call in calls:
+        lineage = roll_call(key, lineage, call)
+    if not calls and (words := bare(visible(pieces))):
+        lineage = digest(key, lineage, "text", words)
+    return lineage
+
+
+def roll_call(key: bytes, lineage: str, call: Call) -> str:
+    """The lineage behind one more call."""
+    return digest(key, lineage, "call", call.name, call.arguments)
+
+
+def after(key: bytes, lineage: str, turn: Turn) -> tuple[str, ...]:
+    """Every lineage that a client may arrive at by telling this turn; the plain one first.
+
+    Some clients join the reasoning to the answer (Mistral's chunks flattened to one string): that counts as told.
+    """
+    places = [roll(key, lineage, turn.pieces)]
+    if not turn.calls and turn.prose:
+        joined = bare(turn.prose) + bare(visible(turn.pieces))
+        places.append(digest(key, lineage, "text", joined))
+    return tuple(dict.fromkeys(places))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an assistant turn stands: the lineage before and behind it, all words before it, the words just before."""
+
+    lineage: str
+    after: str
+    context: str
+    near: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The places of a request's assistant turns, in order, and of the answer that is asked for (`end`)."""
+
+    root: str
+    places: tuple[Place, ...]
+    end: Place
+
+
+def trail(key: bytes, ask: Ask) -> Trail:
+    """Walk a conversation."""
+    root = lineage = digest(key, "root", ask.first)
+    context = root
+    places = []
+    for said in ask.said:
+        near = digest(key, "near", said.words)
+        context = digest(key, context, near)
+        behind = roll(key, lineage, said.pieces)
+        places.append(Place(lineage, behind, context, near))
+        lineage = behind
+    near = digest(key, "near", ask.words)
+    return Trail(root, tuple(places), Place(lineage, lineage, digest(key, context, near), near))
+
+
+def values(key: bytes, found: Iterable[Json]) -> tuple[str, ...]:
+    """Digests of the opaque strings among some values, each once.
+
+    Base64 is read in either alphabet: google-genai re-encodes signatures url-safe on their way back (seen on the wire).
+    """
+    texts = (text for value in found for text in strings(value))
+    opaque = dict.fromkeys(same_base64(text) for text in texts if _OPAQUE.fullmatch(text))
+    return tuple(digest(key, "value", text) for text in opaque)
+
+
+def opaque_values(key: bytes, turn: Turn | Said) -> tuple[str, ...]:
+    """Digests of the opaque values of a turn, or of those that a request echoes of it."""
+    states: list[Mapping[str, Json]] = [piece.state for piece in turn.pieces]
+    states += [turn.state] if isinstance(turn, Turn) else [message.state for message in turn.messages]
+    return values(key, [inner for state in states for inner in state.values()])
+
+
+def same_base64(text: str) -> str:
+    """One spelling for the two base64 alphabets, without padding."""
+    return text.replace("-", "+").replace("_", "/").rstrip("=")
+
+
+def is_base64(text: str) -> bool:
+    """Whether a text could be base64, in either alphabet, padded or not."""
+    plain = same_base64(text)
+    try:
+        base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return bool(plain)
+
+
+# -- tenants ----------------------------------------------------------------------------------------------------------
+
+# Bearer tokens that are replaced every hour or so and say nothing of their owner: Google and Anthropic OAuth.
+_ROTATING = ("ya29.", "sk-ant-oat")
+
+# Where a credential stands, in the order of asking (header names in lower case).
+_KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
+
+# The claims of a token that name whose it is and outlive it.
+_CLAIMS = ("iss", "sub", "oid", "tid", "chatgpt_account_id", "account_id", "client_id", "azp")
+
+
+def tenant(
+    key: bytes, headers: Mapping[str, str], query: Mapping[str, str], *, user: str = "", client: str = "", host: str = ""
+) -> str:
+    """A digest of whose traffic this is: state never crosses from one tenant to another.
+
+    `headers` in lower case; `user` is the one that the proxy authenticated; `client` the client's address. The proxy's
+    user counts alone. Otherwise the part of the credential that stays: a static key, a JWT's issuer and subject,
+    Copilot's `tid`, a SigV4 access key id. A token of a kind that is known to rotate, or none at all, leaves the
+    client's address and the host. A token of unknown kind counts as static: losing state is better than leaking it.
+    """
+    if user:
+        return digest(key, "tenant", "user", user)
+    token = next((headers[name] for name in _KEY_HEADERS if headers.get(name)), "") or query.get("key", "")
+    kind = "key"
+    if not token:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.upper().startswith("AWS4-HMAC"):
+            found = re.search(r"Credential=([^/,\s]+)", token)
+            token, kind = (found[1], "aws") if found else ("", "")
+        elif scheme and not token:  # a bare token without a scheme
+            token = scheme
+    if account := headers.get("chatgpt-account-id"):
+        return digest(key, "tenant", "account", account)
+    if not token or token.startswith(_ROTATING):
+        return digest(key, "tenant", "address", client, host)
+    return digest(key, "tenant", kind, stable_part(token))
+
+
+def stable_part(token: str) -> str:
+    """What stays of a credential when it is renewed; the whole of it where nothing else is known."""
+    if found := re.match(r"tid=([^;]+);", token):  # Copilot: tid=…;exp=…;…
+        return f"tid {found[1]}"
+    parts = token.split(".")
+    if len(parts) == 3 and token.startswith("eyJ"):
+        try:
+            claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        except ValueError:
+            return token
+        named = {name: claims[name] for name in _CLAIMS if claims.get(name)} if isinstance(claims, dict) else {}
+        if named.keys() & {"sub", "oid", "chatgpt_account_id", "account_id", "client_id"}:
+            return "jwt " + json.dumps(named, sort_keys=True)
+    return token

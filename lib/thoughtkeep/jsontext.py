@@ -1,0 +1,112 @@
+"""JSON as text: reading that never gives up early, writing that loses nothing.
+
+orjson is fast but turns integers past 64 bits into floats and refuses lone surrogates and deep nesting; where it may
+have done so, the standard library reads again.
+"""
+
+import json
+import re
+
+import orjson
+
+from thoughtkeep.turns import Json
+
+# A run of digits that may be an integer past 64 bits (or a float with more digits than a double holds).
+_LONG_NUMBER = re.compile(rb"[0-9]{17}")
+
+
+class NotJson(ValueError):
+    """The text is no JSON that can be read."""
+
+
+def loads(text: bytes) -> Json:
+    """Parse a request body or any other JSON. Integers past 64 bits may come as floats: never write them back.
+
+    Raises NotJson.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _slow_loads(text)
+
+
+def loads_exact(text: bytes) -> Json:
+    """Parse JSON whose values will be stored and sent again: integers keep their digits.
+
+    Raises NotJson.
+    """
+    return _slow_loads(text) if _LONG_NUMBER.search(text) else loads(text)
+
+
+def _slow_loads(text: bytes) -> Json:
+    try:
+        return json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as fault:
+        raise NotJson(str(fault)) from fault
+
+
+def dumps(value: Json) -> str:
+    """Compact JSON text that can be encoded as UTF-8: lone surrogates stay escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def canonical(value: Json) -> str:
+    """One text for all spellings of a value: keys sorted, `1.0` as `1`."""
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, float) and value.is_integer():  # a JavaScript client writes 1.0 as 1
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def arguments(raw: Json) -> str:
+    """The canonical form of a call's arguments, given as JSON text (OpenAI's shape) or as an object (Google's).
+
+    No arguments have many spellings (`""`, `{}`, `[]`, `null`, absent): all are `{}`. Text that is no JSON stays
+    itself, without the spaces around it.
+    """
+    value = raw
+    if isinstance(raw, str):
+        try:
+            value = loads(raw.encode("utf-8", "surrogatepass"))
+        except NotJson:
+            return raw.strip() or "{}"
+    try:
+        return canonical(value) if value or value in (0, False) else "{}"
+    except RecursionError:
+        return raw if isinstance(raw, str) else "{}"
+
+
+def is_whole(raw: str) -> bool:
+    """Whether the text is one complete JSON value: how streamed arguments show that they ended."""
+    try:
+        loads(raw.encode("utf-8", "surrogatepass"))
+    except NotJson:
+        return False
+    return True
+
+
+def strings(value: Json) -> list[str]:
+    """Every string leaf, in order."""
+    found: list[str] = []
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            stack.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            stack.extend(reversed(item))
+    return found

@@ -1,0 +1,36 @@
+"""From an answer to what the store keeps of it."""
+
+from collections.abc import Iterable
+
+from thoughtkeep.identity import Trail, after, opaque_values
+from thoughtkeep.turns import Ask, Kept, Owner, Turn
+
+
+def keep(
+    key: bytes, exchange: str, tenant: str, owner: Owner, ask: Ask, trail: Trail, turns: Iterable[Turn], now: float
+) -> list[Kept]:
+    """The turns of one answer as stored: one a choice, under an id that stays the same when the answer is amended.
+
+    `exchange` is unique to the request; `now` is in Unix seconds. A choice that said nothing is not kept.
+    """
+    place = trail.end
+    return [
+        Kept(
+            id=f"{exchange}-{number}",
+            tenant=tenant,
+            owner=owner,
+            format=ask.format,
+            root=trail.root,
+            lineage=place.lineage,
+            after=after(key, place.lineage, turn),
+            context=place.context,
+            near=place.near,
+            thinking=ask.thinking,
+            made=now,
+            turn=turn,
+            call_ids=tuple(call.id for call in turn.calls),
+            values=opaque_values(key, turn),
+        )
+        for number, turn in enumerate(turns)
+        if turn.pieces or turn.state
+    ]

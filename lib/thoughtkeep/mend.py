@@ -1,0 +1,119 @@
+"""What is to be done about one value that a request lacks, echoes or echoes damaged.
+
+State that the client itself sends stays, unless it is plainly a damaged copy of what was issued: empty, cut short, a
+known filler, no base64 where base64 is due, or entries made of nothing but the issued ones in another arrangement.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from thoughtkeep.identity import bare, is_base64, same_base64
+from thoughtkeep.jsontext import strings
+from thoughtkeep.turns import Edit, Json, Op, Path
+
+# What clients write where they have nothing: Google's documented skip values (raw, and as python-genai and LiteLLM
+# encode them), and fillers that agents invented for DeepSeek and Kimi.
+FILLERS = frozenset(
+    (
+        "skip_thought_signature_validator",
+        "context_engineering_is_the_way_to_go",
+        "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+        "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+        "(reasoning unavailable)",
+        ".",
+    )
+)
+_FILLERS = frozenset(same_base64(filler) for filler in FILLERS)
+
+# The keys of an entry that say nothing of what it holds.
+_LABELS = ("type", "format", "index")
+
+
+def is_filler(text: str) -> bool:
+    """Whether a value stands for state that a client did not have."""
+    return not text.strip() or same_base64(text.strip()) in _FILLERS
+
+
+def damaged(have: Json, issued: Json) -> bool:
+    """Whether what the request has is a damaged copy of what was issued; false for an equal or another whole value."""
+    if isinstance(issued, str):
+        if not isinstance(have, str) or have == issued:
+            return have is None
+        if same_base64(have) == same_base64(issued):
+            return False
+        if is_filler(have) or issued.startswith(have):
+            return True
+        return len(issued) >= 8 and is_base64(issued) and not is_base64(have)
+    if isinstance(issued, dict) and isinstance(have, dict):
+        return any(damaged(have.get(key), inner) for key, inner in issued.items())
+    if isinstance(issued, list) and isinstance(have, list):
+        return essence(have) != essence(issued) and _made_of(have, issued)
+    return have is None
+
+
+def _joined(have: Json, issued: Json) -> Json:
+    """What was issued, with what the client has beside it in the same object."""
+    if not isinstance(have, dict) or not isinstance(issued, dict):
+        return issued
+    filled = {key: _joined(have.get(key), value) for key, value in issued.items() if damaged(have.get(key), value)}
+    return {**have, **filled}
+
+
+def essence(entries: list[Json]) -> list[Json]:
+    """What a provider checks in a list of entries: kind and content, not labels or nulls."""
+    return [_essence(entry) for entry in entries]
+
+
+def _essence(entry: Json) -> Json:
+    if not isinstance(entry, dict):
+        return entry
+    content = {
+        key: same_base64(value) if isinstance(value, str) else value
+        for key, value in entry.items()
+        if key not in ("format", "index", "id") and value not in (None, "")
+    }
+    return content
+
+
+def _made_of(have: list[Json], issued: list[Json]) -> bool:
+    """Whether every word of the client's entries was issued in these entries (fragments, copies, fewer of them)."""
+    words = [same_base64(text) for text in _content(issued)]
+    whole = "".join(words)
+    return all(same_base64(text) in whole or is_filler(text) for text in _content(have))
+
+
+def _content(entries: list[Json]) -> list[str]:
+    found: list[str] = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            found += strings([value for key, value in entry.items() if key not in (*_LABELS, "id")])
+        else:
+            found += strings(entry)
+    return found
+
+
+def mend(
+    at: Path,
+    have: Mapping[str, Json],
+    issued: Mapping[str, Json],
+    reason: str,
+    spell: Callable[[str], str] = str,
+    wide: tuple[str, ...] = (),
+) -> Iterator[Edit]:
+    """The edits that give the object at `at` what it lacks of the issued keys.
+
+    `spell` turns a key as issued into the client's spelling; a key of `have` may be in either. `wide` are keys that
+    stand elsewhere already and are not due here. A key with a slash stands one object deeper (`function/token`).
+    """
+    for key, value in issued.items():
+        name = spell(key)
+        present = next((have[form] for form in (name, key) if form in have), None)
+        if key in wide or (present is not None and not damaged(present, value)):
+            continue
+        written = name if name in have or key not in have else key
+        outer, _, inner = written.rpartition("/")
+        yield Edit(Op.PUT, (*at, outer) if outer else at, key=inner, value=_joined(present, value), reason=reason)
+
+
+def same_words(left: str, right: str) -> bool:
+    """Whether two texts are the same but for white space."""
+    return bare(left) == bare(right)

@@ -1,0 +1,185 @@
+"""Edits into JSON text, touching nothing else.
+
+A request body is never read, changed and written again: that would lose integers past 64 bits, `1.10`, duplicate keys
+and escapes that the client chose. Here the text is walked once, along the paths that edits name; what no edit names is
+carried over as the text it is. Of an object or array that is edited itself, each member stays its own text.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from thoughtkeep.jsontext import dumps
+from thoughtkeep.turns import Edit, Op, Path
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+# Values that are passed over are scanned, not kept: numbers as text, so that no digit limit applies.
+_skip = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
+
+
+class Unfit(ValueError):
+    """The edits do not fit the text: no such path, no JSON there, or nested too deep to walk."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is wanted at one path and below it."""
+
+    edits: list[Edit] = field(default_factory=list)
+    below: dict[str | int, "_Node"] = field(default_factory=dict)
+
+    def at(self, path: Path) -> "_Node":
+        node = self
+        for step in path:
+            node = node.below.setdefault(step, _Node())
+        return node
+
+
+@dataclass(slots=True)
+class _Member:
+    """One member of an object or array: its text reaches from `start` to `end`, its value from `value` to `stop`."""
+
+    key: str | int
+    start: int
+    value: int
+    stop: int
+    end: int
+    inner: "_Container | None"
+
+
+@dataclass(slots=True)
+class _Container:
+    start: int
+    stop: int
+    members: list[_Member]
+
+    def find(self, key: str | int) -> _Member:
+        for member in reversed(self.members):  # of duplicate keys the last one counts, as for every reader
+            if member.key == key:
+                return member
+        raise Unfit(f"no {key!r} there")
+
+
+def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
+    """The body with the edits made. Raises Unfit when they do not fit, or when the body is no UTF-8 JSON."""
+    root = _Node()
+    for edit in edits:
+        if edit.op in (Op.REPLACE, Op.REMOVE):
+            root.at(edit.at[:-1]).edits.append(edit)
+        else:
+            root.at(edit.at).edits.append(edit)
+        if edit.op is Op.MOVE:
+            root.at(edit.source)
+    try:
+        text = body.decode("utf-8")
+        start = _space(text, 0)
+        tree = _scan(text, start, root)
+        out = [text[:start], *_emit(text, tree, root, root, tree), text[tree.stop :]]
+        return "".join(out).encode("utf-8")
+    except (UnicodeError, IndexError, RecursionError, json.JSONDecodeError) as fault:
+        raise Unfit(f"the body cannot be walked: {type(fault).__name__}") from fault
+
+
+def _space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _scan(text: str, start: int, node: _Node) -> _Container:
+    """Where the members of the object or array at `start` stand, and those of the wanted ones below."""
+    if text[start] not in "{[":
+        raise Unfit("an edit leads into a plain value")
+    is_object = text[start] == "{"
+    closing = "}" if is_object else "]"
+    members: list[_Member] = []
+    at = start + 1
+    if text[_space(text, at)] == closing:
+        return _Container(start, _space(text, at) + 1, members)
+    while True:
+        begin = at
+        at = _space(text, at)
+        key: str | int = len(members)
+        if is_object:
+            if text[at] != '"':
+                raise Unfit("an object's key is no string")
+            key, at = _skip(text, at)
+            at = _space(text, at)
+            if text[at] != ":":
+                raise Unfit("no colon after a key")
+            at = _space(text, at + 1)
+        wanted = node.below.get(key)
+        inner = None
+        value = at
+        if wanted is not None and (wanted.edits or wanted.below) and text[at] in "{[":
+            inner = _scan(text, at, wanted)
+            at = inner.stop
+        else:
+            at = _skip(text, at)[1]
+        stop = at
+        at = _space(text, at)
+        members.append(_Member(key, begin, value, stop, at, inner))
+        if text[at] == closing:
+            return _Container(start, at + 1, members)
+        if text[at] != ",":
+            raise Unfit("no comma between members")
+        at += 1
+
+
+def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container) -> Iterator[str]:
+    """The text of an object or array, edited."""
+    edits = node.edits
+    dropped = {edit.key for edit in edits if edit.op is Op.DROP}
+    put = {edit.key: dumps(edit.value) for edit in edits if edit.op is Op.PUT}
+    removed = {edit.at[-1] for edit in edits if edit.op is Op.REMOVE}
+    replaced = {edit.at[-1]: dumps(edit.value) for edit in edits if edit.op is Op.REPLACE}
+    inserted: dict[int, list[str]] = {}
+    for edit in edits:
+        if edit.op is Op.INSERT:
+            inserted.setdefault(edit.index, []).append(dumps(edit.value))
+        elif edit.op is Op.MOVE:
+            inserted.setdefault(edit.index, []).append(_moved(text, edit.source, root, top))
+    for step in (*node.below, *removed, *replaced):
+        tree.find(step)
+
+    chunks: list[str] = []
+    for position, member in enumerate(tree.members):
+        chunks += inserted.pop(position, ())
+        key = member.key
+        if key in dropped or key in removed:
+            continue
+        head, tail = text[member.start : member.value], text[member.stop : member.end]
+        wanted = node.below.get(key)
+        if isinstance(key, str) and key in put:
+            value = put.pop(key)
+        elif key in replaced:
+            value = replaced[key]
+        elif member.inner is not None and wanted is not None:
+            value = "".join(_emit(text, member.inner, wanted, root, top))
+        elif wanted is not None and wanted.edits:
+            raise Unfit("an edit leads into a plain value")
+        else:
+            value = text[member.value : member.stop]
+        chunks.append(head + value + tail)
+    for position in sorted(inserted):
+        chunks += inserted[position]
+    chunks += [f"{dumps(key)}:{value}" for key, value in put.items()]
+    yield text[tree.start]
+    yield ",".join(chunks)
+    yield text[tree.stop - 1]
+
+
+def _moved(text: str, source: Path, root: _Node, top: _Container) -> str:
+    """The text of an element that moves, with the edits that are made to it."""
+    node, tree = root, top
+    for step in source[:-1]:
+        inner = tree.find(step).inner
+        if inner is None:
+            raise Unfit("nothing to move there")
+        node, tree = node.below[step], inner
+    member = tree.find(source[-1])
+    wanted = node.below[source[-1]]
+    if member.inner is not None:
+        return "".join(_emit(text, member.inner, wanted, root, top))
+    return text[member.value : member.stop]
