@@ -12,7 +12,9 @@ try:
     from thoughtkeep_mitm import make_addons
 except ModuleNotFoundError as fault:
     # An error during start-up ends mitmdump: better than a proxy that does nothing and says nothing.
-    logging.error(f'thoughtkeep: {fault.name} is missing; install it with: "{sys.executable}" -m pip install "{_HERE.parent}"')
+    logging.error(
+        f'thoughtkeep: {fault.name} is missing; install it with: "{sys.executable}" -m pip install "{_HERE.parent}"'
+    )
     addons: list[object] = []
 else:
     addons = make_addons()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from mitmproxy import http
+
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer
 from thoughtkeep.formats import Endpoint
@@ -16,7 +17,6 @@ from thoughtkeep.plan import decide
 from thoughtkeep.profiles import Profile, group_of, profile_for
 from thoughtkeep.replay import keys_of
 from thoughtkeep.turns import Ask, Facts, Owner, Plan
-
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.guard import fault_in, guarded

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from mitmproxy import ctx
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Flow
-from thoughtkeep_store import Store, open_or_memory
 
 from thoughtkeep_mitm import settings
+from thoughtkeep_store import Store, open_or_memory
 
 log = logging.getLogger("thoughtkeep")
 

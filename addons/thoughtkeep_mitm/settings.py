@@ -9,6 +9,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Flow
 from mitmproxy.options import Options
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
 from thoughtkeep_store import check_url
 
 PREFIX = "thoughtkeep_"

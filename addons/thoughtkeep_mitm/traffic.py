@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mitmproxy import http
+
 from thoughtkeep import identity
 from thoughtkeep.decode import Undecodable, pack, unpack
 from thoughtkeep.endpoint import may_be, recognise

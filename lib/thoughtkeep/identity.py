@@ -178,7 +178,13 @@ _CLAIMS = ("iss", "sub", "oid", "tid", "chatgpt_account_id", "account_id", "clie
 
 
 def tenant(
-    key: bytes, headers: Mapping[str, str], query: Mapping[str, str], *, user: str = "", client: str = "", host: str = ""
+    key: bytes,
+    headers: Mapping[str, str],
+    query: Mapping[str, str],
+    *,
+    user: str = "",
+    client: str = "",
+    host: str = "",
 ) -> str:
     """A digest of whose traffic this is: state never crosses from one tenant to another.
 

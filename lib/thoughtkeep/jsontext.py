@@ -107,6 +107,6 @@ def strings(value: Json) -> list[str]:
             found.append(item)
         elif isinstance(item, dict):
             stack.extend(reversed(item.values()))
-        elif isinstance(item, list):
+        elif isinstance(item, (list, tuple)):
             stack.extend(reversed(item))
     return found

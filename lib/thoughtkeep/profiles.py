@@ -20,9 +20,38 @@ ENTRIES = ("reasoning_details", "thinking_blocks", "reasoning_items")
 
 # Keys of an answer's message that are no state: the answer itself, and what gateways put beside it.
 FURNITURE = frozenset(
-    "role content tool_calls function_call refusal annotations audio images name index logprobs parsed citations "
-    "tool_call_id context token_ids stop_reason matched_stop executed_tools reasoning_logprobs obfuscation padding "
-    "search_results usage provider model id object created finish_reason".split()
+    [
+        "role",
+        "content",
+        "tool_calls",
+        "function_call",
+        "refusal",
+        "annotations",
+        "audio",
+        "images",
+        "name",
+        "index",
+        "logprobs",
+        "parsed",
+        "citations",
+        "tool_call_id",
+        "context",
+        "token_ids",
+        "stop_reason",
+        "matched_stop",
+        "executed_tools",
+        "reasoning_logprobs",
+        "obfuscation",
+        "padding",
+        "search_results",
+        "usage",
+        "provider",
+        "model",
+        "id",
+        "object",
+        "created",
+        "finish_reason",
+    ]
 )
 
 
@@ -105,7 +134,9 @@ PROFILES: tuple[Profile, ...] = (
         demands=("gemini",),
     ),
     # api-docs.deepseek.com "Thinking mode": reasoning_content on turns with tool calls, else a 400.
-    Profile("deepseek", ("api.deepseek.com",), returns=("reasoning_content",), off_means_none=True, demands=("deepseek",)),
+    Profile(
+        "deepseek", ("api.deepseek.com",), returns=("reasoning_content",), off_means_none=True, demands=("deepseek",)
+    ),
     # platform.moonshot.ai "Thinking models": the same, "thinking is enabled but reasoning_content is missing".
     Profile(
         "moonshot",

@@ -8,7 +8,6 @@ from typing import Protocol
 from thoughtkeep.profiles import Profile
 from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
 
-
 # Why a split batch becomes one message again.
 REGROUPED = "split batch regrouped"
 

@@ -155,16 +155,18 @@ def _message_edits(said: Said, turn: Turn, ids: Mapping[str, str]) -> Iterator[E
     """Edits to the keys of the message: what was issued goes where the first call stands, else to the first message."""
     home = _home(said)
     echoed = any(_is_prose_of(turn, message.state.get(name)) for name in turn.names for message in said.messages)
+    restored = False
     for key, value in turn.state.items():
         if echoed and is_prose_only(key, value):
             continue  # the same words stand there already, under one of the names that they came with
         at = next((message for message in said.messages if message.state.get(key) is not None), home)
-        yield from mend(at.at, at.state, {key: _following(value, ids)}, "message state restored")
-    if not turn.prose or not turn.state:
-        return
+        edits = list(mend(at.at, at.state, {key: _following(value, ids)}, "message state restored"))
+        restored = restored or bool(edits)
+        yield from edits
     for message in said.messages:
         for name in PROSE:
-            if name not in turn.names and _is_prose_of(turn, message.state.get(name)):
+            alias = name not in turn.names and _is_prose_of(turn, message.state.get(name))
+            if alias and restored:  # in its place now; a client that has both names says so on purpose
                 yield Edit(Op.DROP, message.at, key=name, reason="given back under the name it came with")
 
 
@@ -225,4 +227,6 @@ def _block_edits(issued: Sequence[Piece], told: Sequence[Piece]) -> Iterator[Edi
         beside = None if near is None else told[near].at
         if beside is not None and isinstance(beside[-1], int):
             index = beside[-1] + (follower is None)
-            yield Edit(Op.INSERT, beside[:-1], index=index, value=piece.value, reason="reasoning in the content restored")
+            yield Edit(
+                Op.INSERT, beside[:-1], index=index, value=piece.value, reason="reasoning in the content restored"
+            )

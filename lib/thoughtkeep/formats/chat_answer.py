@@ -160,9 +160,9 @@ class _Choice:
             self.state[key] = list(value) if isinstance(value, list) else value
 
     def _calls(self, value: Json, whole: bool) -> None:
-        for position, piece in enumerate(value if isinstance(value, list) else ()):
+        for piece in value if isinstance(value, list) else ():
             if isinstance(piece, dict):
-                call = None if whole else self._slot(piece, position)
+                call = None if whole else self._slot(piece)
                 if call is None:
                     call = _Call({}, {}, [])
                     self.calls.append(call)
@@ -171,23 +171,24 @@ class _Choice:
                     self.slots[index] = call
                 _grow(call, piece)
 
-    def _slot(self, piece: Mapping[str, Json], position: int) -> _Call | None:
+    def _slot(self, piece: Mapping[str, Json]) -> _Call | None:
         """The call that a delta continues, None for a new one.
 
         Found by `index`, never by the place in the array. Some servers leave the index out, others send 0 for all: then
-        a new id, or a name where the arguments before it are complete, begins a call.
+        a name begins a call, unless the call before it still waits for the rest of its arguments.
         """
         index = piece.get("index")
         call = self.slots.get(index) if isinstance(index, int) else (self.calls[-1] if self.calls else None)
-        if call is None:
-            return None
         inner = piece.get("function") or piece.get("custom")
-        name = inner.get("name") if isinstance(inner, dict) else None
-        new_id = piece.get("id") or None
-        other_id = new_id is not None and bool(call.value.get("id")) and new_id != call.value["id"]
-        if other_id or (name and call.whole and (not isinstance(index, int) or new_id is None)):
+        if call is None or not isinstance(inner, dict) or not inner.get("name"):
+            return call
+        other_id = bool(piece.get("id")) and piece["id"] != call.value.get("id")
+        other = other_id or inner["name"] != call.inner.get("name")
+        if not isinstance(index, int) and other_id:
             return None
-        return call
+        waits = not call.whole and (bool("".join(call.arguments)) or not other)
+        says = other or bool(inner.get("arguments") or inner.get("input"))  # some repeat id and name in every delta
+        return call if waits or not says else None
 
     def turn(self, complete: bool) -> Turn:
         """The choice as a turn: the whole of it, or (not complete) what had closed with a signature."""
@@ -246,7 +247,7 @@ def _grow(call: _Call, piece: Mapping[str, Json]) -> None:
 
 def _whole_call(call: _Call) -> dict[str, Json]:
     value = {key: inner for key, inner in call.value.items() if inner is not None}
-    kind = "custom" if "custom" in value else "function"
+    kind = "function" if "function" in value or "custom" not in value else "custom"  # Snowflake sends both
     name = "input" if kind == "custom" else "arguments"
     spoken = {} if name in call.inner and not call.arguments else {name: "".join(call.arguments)}
     return {**value, kind: {**call.inner, **spoken}}
@@ -283,7 +284,9 @@ def _repeats(value: Json, other: Json) -> bool:
 
 def _entry_words(state: Mapping[str, Json]) -> str:
     entries = next((state[key] for key in ENTRIES if state.get(key)), ())
-    words = [entry.get(name) for entry in entries if isinstance(entry, dict) for name in ("text", "summary", "thinking")]
+    words = [
+        entry.get(name) for entry in entries if isinstance(entry, dict) for name in ("text", "summary", "thinking")
+    ]
     return "".join(word for word in words if isinstance(word, str))
 
 
@@ -333,7 +336,7 @@ class ChatAssembler:
         reason = choice.get("finish_reason")
         if reason == "error":
             self.failed = True
-        elif reason:
+        elif reason or isinstance(message, dict):  # a plain answer is whole even where it gives no reason (Snowflake)
             have.finished = True
 
     def end(self) -> None:

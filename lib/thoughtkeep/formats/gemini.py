@@ -11,6 +11,7 @@ from thoughtkeep.align import align
 from thoughtkeep.formats.base import REGROUPED, Assembler, Endpoint
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
+from thoughtkeep.identity import same_base64
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
 from thoughtkeep.turns import END, Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
@@ -81,15 +82,16 @@ class GeminiFormat:
         """See Format. State goes on its part; a part that holds nothing but state goes back where it stood."""
         spell: Callable[[str], str] = snake if ask.spelling == "snake" else str
         pairs = align(turn.pieces, said.pieces)
+        there = {value for piece in said.pieces for value in _opaque(piece)}
         edits: list[Edit] = []
         for number, (piece, match) in enumerate(zip(turn.pieces, pairs.to, strict=True)):
+            if not piece.call and there & _opaque(piece):
+                continue  # the client has put it on a part beside: an accepted form, and only calls are checked
             if match in pairs.joined:
                 if pairs.joined[match][0] == number:
                     edits += _unjoin(said.pieces[match], [turn.pieces[n] for n in pairs.joined[match]], spell)
             elif match is not None:
-                other = said.pieces[match]
-                if other.at is not None:
-                    edits += mend(other.at, other.state, piece.state, "signature restored", spell)
+                edits += _mend(said, match, piece, spell)
             elif piece.state and not piece.call and (piece.kind is not Kind.TEXT or not piece.text):
                 edits += _insert(number, piece, pairs.to, said, spell)
         return edits
@@ -109,7 +111,9 @@ class GeminiFormat:
         for said in split[1:]:
             if any(not piece.call for piece in said.pieces):
                 return []
-            moves = [(home, piece.at) for piece in said.pieces if piece.at] + [(first.answers[0], at) for at in said.answers]
+            moves = [(home, piece.at) for piece in said.pieces if piece.at] + [
+                (first.answers[0], at) for at in said.answers
+            ]
             edits += [Edit(Op.MOVE, to[:-1], index=END, source=at, reason=REGROUPED) for to, at in moves]
             emptied |= {said.messages[0].at, *(at[:-2] for at in said.answers)}
         return edits + [Edit(Op.REMOVE, at, reason=REGROUPED) for at in sorted(emptied, key=str)]
@@ -130,7 +134,9 @@ def _top(body: Json) -> Path:
 def _parts(content: Mapping[str, Json]) -> list[tuple[int, dict[str, Json]]]:
     """The parts of a content with their positions."""
     parts = content.get("parts")
-    return [(place, part) for place, part in enumerate(parts) if isinstance(part, dict)] if isinstance(parts, list) else []
+    return (
+        [(place, part) for place, part in enumerate(parts) if isinstance(part, dict)] if isinstance(parts, list) else []
+    )
 
 
 def _is_snake(inner: Mapping[str, Json]) -> bool:
@@ -143,6 +149,24 @@ def _is_snake(inner: Mapping[str, Json]) -> bool:
     keys -= {"contents", "tools"}
     snakes = sum("_" in key for key in keys)
     return snakes > sum(key != key.lower() for key in keys)
+
+
+def _opaque(piece: Piece) -> set[str]:
+    return {same_base64(value) for value in piece.state.values() if isinstance(value, str)}
+
+
+def _mend(said: Said, match: int, piece: Piece, spell: Callable[[str], str]) -> Iterator[Edit]:
+    """Give a part its state; where that stood on another part or inside the call, it goes from there."""
+    other = said.pieces[match]
+    edits = list(mend(other.at, other.state, piece.state, "signature restored", spell)) if other.at else []
+    yield from edits
+    for beside in said.pieces if edits else ():
+        for key, value in beside.state.items():
+            outer, _, inner = key.rpartition("/")
+            stray = beside is not other or outer
+            if stray and beside.at and isinstance(value, str) and same_base64(value) in _opaque(piece):
+                at = (*beside.at, outer) if outer else beside.at
+                yield Edit(Op.DROP, at, key=inner, reason="signature moved to its place")
 
 
 def _spelled(value: Json, spell: Callable[[str], str]) -> Json:

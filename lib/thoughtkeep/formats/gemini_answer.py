@@ -9,13 +9,34 @@ from thoughtkeep.jsontext import arguments
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
 _CALL = ("functionCall", "function_call")
-_CALL_KEYS = frozenset(("name", "args", "id", "willContinue", "partialArgs", "will_continue", "partial_args"))
+# What only a stream says of a call (Vertex's streamed arguments).
+_STREAMING = frozenset(("willContinue", "partialArgs", "will_continue", "partial_args"))
+_CALL_KEYS = _STREAMING | {"name", "args", "id"}
 
 # What a part may hold; all else on it is state.
 _CONTENT = frozenset(
-    "text thought functionCall function_call functionResponse function_response inlineData inline_data fileData "
-    "file_data executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call toolResponse "
-    "tool_response videoMetadata video_metadata".split()
+    [
+        "text",
+        "thought",
+        "functionCall",
+        "function_call",
+        "functionResponse",
+        "function_response",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+        "executableCode",
+        "executable_code",
+        "codeExecutionResult",
+        "code_execution_result",
+        "toolCall",
+        "tool_call",
+        "toolResponse",
+        "tool_response",
+        "videoMetadata",
+        "video_metadata",
+    ]
 )
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
@@ -37,24 +58,35 @@ def called(part: Mapping[str, Json]) -> dict[str, Json] | None:
 
 
 def part_piece(part: Mapping[str, Json], at: Path | None = None) -> Piece:
-    """A part as a piece. Its state is named in camel case, however the part spells it."""
-    state = {camel(key): value for key, value in part.items() if key not in _CONTENT and value is not None}
-    call = called(part)
-    if call is not None:
+    """A part as a piece. The keys of its state are as the client spells them; in an answer (no `at`) in camel case."""
+    spell = camel if at is None else str
+    value = part if at is None else None
+    state = {spell(key): inner for key, inner in part.items() if key not in _CONTENT and inner is not None}
+    outer = next((key for key in _CALL if isinstance(part.get(key), dict)), None)
+    if outer is not None:
+        call = part[outer]
         name, call_id = call.get("name"), call.get("id")
-        inner = {f"functionCall/{key}": v for key, v in call.items() if key not in _CALL_KEYS and v is not None}
+        extra = {spell(f"{outer}/{key}"): v for key, v in call.items() if key not in _CALL_KEYS and v is not None}
         told = Call(
             call_id if isinstance(call_id, str) else "",
             name if isinstance(name, str) else "",
             arguments(call.get("args")),
         )
-        return Piece(Kind.CALL, call=told, state={**state, **inner}, value=part if at is None else None, at=at)
+        return Piece(Kind.CALL, call=told, state={**state, **extra}, value=value, at=at)
     text = part.get("text")
     if isinstance(text, str):
-        kind = Kind.THOUGHT if part.get("thought") else Kind.TEXT
-        return Piece(kind, text, state=state, value=part if at is None else None, at=at)
+        return Piece(Kind.THOUGHT if part.get("thought") else Kind.TEXT, text, state=state, value=value, at=at)
+    return Piece(Kind.OTHER, _content_mark(part), state=state, value=value, at=at)
+
+
+def _content_mark(part: Mapping[str, Json]) -> str:
+    """What tells a part without text from another: its kind, and its id where it has one, else its content.
+
+    Clients rename the keys inside built-in tools' parts, and add to them (google-genai, seen on the wire).
+    """
     content = {camel(key): value for key, value in part.items() if key in _CONTENT}
-    return Piece(Kind.OTHER, content_digest(content), state=state, value=part if at is None else None, at=at)
+    ids = [f"{key} {value['id']}" for key, value in content.items() if isinstance(value, dict) and value.get("id")]
+    return content_digest(ids or list(content.items()))
 
 
 def set_at(args: Json, path: str, value: Json) -> Json:
@@ -111,25 +143,26 @@ class _Candidate:
         return bool(last.get("thought")) == bool(part.get("thought"))
 
     def _call(self, part: Mapping[str, Json], call: Mapping[str, Json]) -> None:
-        """A call, whole or in fragments: `willContinue` opens one, an empty one closes it (Vertex, seen on the wire)."""
+        """A call, whole or in fragments: `willContinue` opens one, an empty one closes it (Vertex, seen on the wire).
+
+        The signature comes with the first fragment only.
+        """
         going = bool(call.get("willContinue") or call.get("will_continue"))
+        beside = {key: inner for key, inner in part.items() if key not in _CALL}
         current = self.open_call
         if call.get("name") or current is None:
             if not call:
                 return
-            value = {key: inner for key, inner in call.items() if key not in _CALL_KEYS or key in ("name", "args", "id")}
-            whole = {key: inner for key, inner in part.items() if key not in _CALL}
-            self.parts.append({"functionCall": value, **whole})
-            self.open_call = value if going else None
-            current = value
+            current = {key: inner for key, inner in call.items() if key not in _STREAMING}
+            self.parts.append({"functionCall": current, **beside})
         else:
-            self.parts[-1].update({key: inner for key, inner in part.items() if key not in _CALL})
-            if not going:
-                self.open_call = None
+            self.parts[-1].update(beside)
+        self.open_call = current if going else None
         for piece in call.get("partialArgs") or call.get("partial_args") or ():
-            if isinstance(piece, dict) and isinstance(path := piece.get("jsonPath", piece.get("json_path")), str):
-                value = next((piece[key] for key in piece if key.endswith(("Value", "_value"))), None)
-                current["args"] = set_at(current.get("args") or {}, path, value)
+            path = piece.get("jsonPath", piece.get("json_path")) if isinstance(piece, dict) else None
+            if isinstance(path, str):
+                values = [piece[key] for key in piece if key.endswith(("Value", "_value"))]
+                current["args"] = set_at(current.get("args") or {}, path, values[0] if values else None)
 
     def turn(self, complete: bool) -> Turn:
         parts = self.parts
@@ -142,7 +175,7 @@ class _Candidate:
 
 def _stored(piece: Piece) -> Piece:
     """What a turn keeps of a piece: the whole part only where it may have to go back whole."""
-    keeps = bool(piece.state) and not piece.call or piece.kind is Kind.TEXT
+    keeps = (bool(piece.state) and not piece.call) or piece.kind is Kind.TEXT
     return piece if keeps else Piece(piece.kind, piece.text, piece.call, piece.state)
 
 
