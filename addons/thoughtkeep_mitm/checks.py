@@ -19,12 +19,12 @@ class Checks:
 
     def configure(self, updated: set[str]) -> None:
         """Look at the options that matter."""
-        if updated & {"listen_host", "mode", "server"} and ctx.options.server and not ctx.options.listen_host:
-            if any(mode.partition(":")[0] in _LISTENING and "@" not in mode for mode in ctx.options.mode):
-                self._say(
-                    "listening on all interfaces: whoever reaches this port can use the proxy; "
-                    "add --listen-host 127.0.0.1"
-                )
+        open_ports = ctx.options.server and not ctx.options.listen_host
+        named = any(mode.partition(":")[0] in _LISTENING and "@" not in mode for mode in ctx.options.mode)
+        if updated & {"listen_host", "mode", "server"} and open_ports and named:
+            self._say(
+                "listening on all interfaces: whoever reaches this port can use the proxy; add --listen-host 127.0.0.1"
+            )
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             self._say(
                 f"stream_large_bodies={ctx.options.stream_large_bodies}: larger requests leave before they can be "

@@ -1,4 +1,4 @@
-"""The request headers by which a client or a router speaks to thoughtkeep itself. None of them ever leaves the proxy."""
+"""The request headers by which a client or a router speaks to thoughtkeep itself. None of them leaves the proxy."""
 
 from mitmproxy import http
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from mitmproxy import http
@@ -42,7 +42,7 @@ class Exchange:
     ask: Ask
     trail: Trail
     journal: Journal
-    plan: Plan = Plan()
+    plan: Plan = field(default_factory=Plan)
     answer: Answer | None = None
     kept: int = 0
 

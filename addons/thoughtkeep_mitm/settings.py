@@ -63,21 +63,21 @@ OPTIONS = (
         "store",
         str,
         "sqlite:///~/.thoughtkeep/store.sqlite3",
-        "Where reasoning state is kept: sqlite:///PATH (~ is your home, four slashes begin an absolute path), or memory: "
-        "to forget it all when the proxy ends.",
+        "Where reasoning state is kept: sqlite:///PATH (~ is your home, four slashes begin an absolute path), or "
+        "memory: to forget it all when the proxy ends.",
     ),
     _Option(
         "filter",
         str,
         "",
-        "A mitmproxy flow filter: only matching requests are looked at, all else passes untouched. Empty: every request "
-        "to an LLM endpoint.",
+        "A mitmproxy flow filter: only matching requests are looked at, all else passes untouched. Empty: every "
+        "request to an LLM endpoint.",
     ),
     _Option(
         "replay",
         str,
         "on",
-        "on: put lost reasoning state back. observe: log what would be put back, change nothing. off: do nothing at all. "
+        "on: put lost reasoning state back. observe: log what would be put back, change nothing. off: do nothing. "
         "The request header x-thoughtkeep: on|observe|off says it for one request.",
         ("on", "observe", "off"),
     ),

@@ -66,12 +66,11 @@ def essence(entries: list[Json]) -> list[Json]:
 def _essence(entry: Json) -> Json:
     if not isinstance(entry, dict):
         return entry
-    content = {
+    return {
         key: same_base64(value) if isinstance(value, str) else value
         for key, value in entry.items()
         if key not in ("format", "index", "id") and value not in (None, "")
     }
-    return content
 
 
 def _made_of(have: list[Json], issued: list[Json]) -> bool:

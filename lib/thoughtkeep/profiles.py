@@ -20,38 +20,9 @@ ENTRIES = ("reasoning_details", "thinking_blocks", "reasoning_items")
 
 # Keys of an answer's message that are no state: the answer itself, and what gateways put beside it.
 FURNITURE = frozenset(
-    [
-        "role",
-        "content",
-        "tool_calls",
-        "function_call",
-        "refusal",
-        "annotations",
-        "audio",
-        "images",
-        "name",
-        "index",
-        "logprobs",
-        "parsed",
-        "citations",
-        "tool_call_id",
-        "context",
-        "token_ids",
-        "stop_reason",
-        "matched_stop",
-        "executed_tools",
-        "reasoning_logprobs",
-        "obfuscation",
-        "padding",
-        "search_results",
-        "usage",
-        "provider",
-        "model",
-        "id",
-        "object",
-        "created",
-        "finish_reason",
-    ]
+    "role content tool_calls function_call refusal annotations audio images name index logprobs parsed citations "
+    "tool_call_id context token_ids stop_reason matched_stop executed_tools reasoning_logprobs obfuscation padding "
+    "search_results usage provider model id object created finish_reason".split()
 )
 
 

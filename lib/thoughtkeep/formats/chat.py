@@ -1,7 +1,8 @@
 """OpenAI's chat completions, and all who speak it: requests.
 
 Wire facts: reasoning stands on the assistant message (`reasoning_content`, `reasoning_details`…), on the tool call as a
-sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (Mistral, Databricks).
+sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (Mistral's `thinking`,
+Databricks' `reasoning`).
 """
 
 import re
@@ -22,6 +23,8 @@ _PATH = re.compile(r"/chat/completions$|/serving-endpoints/([^/]+)/invocations$"
 _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/chat/completions$")
 
 _ASSISTANT = ("assistant", "model")  # Google's own examples for its compat endpoint say `model`
+
+CONTENT_RESTORED = "reasoning in the content restored"
 
 # OpenRouter's entries for Gemini name the call that they belong to (captured in MadAppGang/claudish).
 _FOLLOWS_CALL = "google-gemini-v1"
@@ -212,7 +215,7 @@ def _content_edits(said: Said, turn: Turn) -> Iterator[Edit]:
 
 def _content(home: Message, said: Said, value: Json) -> Edit:
     at = next((piece.at[:2] for piece in said.pieces if piece.at and piece.kind is Kind.TEXT), home.at)
-    return Edit(Op.PUT, at, key="content", value=value, reason="reasoning in the content restored")
+    return Edit(Op.PUT, at, key="content", value=value, reason=CONTENT_RESTORED)
 
 
 def _block_edits(issued: Sequence[Piece], told: Sequence[Piece]) -> Iterator[Edit]:

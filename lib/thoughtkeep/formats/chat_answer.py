@@ -56,7 +56,7 @@ def _block_piece(block: Json, at: Path | None) -> Piece:
 
 
 def is_prose_only(key: str, value: Json) -> bool:
-    """Whether a message key holds reasoning in words and nothing that must come with them (a signature, a ciphertext)."""
+    """Whether a message key holds reasoning in words, and no signature or ciphertext that must come with them."""
     if key not in ENTRIES:
         return key in PROSE
     return bool(value) and all(
