@@ -14,7 +14,7 @@ from thoughtkeep.formats import Endpoint
 from thoughtkeep.identity import Trail, trail
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import decide
-from thoughtkeep.profiles import Profile, group_of, profile_for
+from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
 from thoughtkeep.replay import keys_of
 from thoughtkeep.turns import Ask, Facts, Owner, Plan
 from thoughtkeep_mitm import traffic
@@ -83,7 +83,9 @@ class Exchanges:
     def _begin(self, flow: http.HTTPFlow, body: traffic.Body) -> Exchange:
         host = traffic.host_of(flow)
         key = self.runtime.store().key
-        ask = body.endpoint.format.read(body.json, body.endpoint)
+        form = body.endpoint.format
+        ask = form.read(body.json, body.endpoint)
+        frames = form.frames(key, body.json, ask) if binds_thinking(ask.model) else ()
         exchange = Exchange(
             id=uuid4().hex,
             endpoint=body.endpoint,
@@ -91,7 +93,7 @@ class Exchanges:
             group=group_of(host, flow.request.port),
             tenant=traffic.tenant_of(key, flow),
             ask=ask,
-            trail=trail(key, ask),
+            trail=trail(key, ask, frames),
             journal=Journal(self.runtime.counts, flow.id[:8], host, ask),
         )
         self._open[flow.id] = exchange
@@ -180,7 +182,17 @@ class Exchanges:
         owner = Owner(exchange.group, exchange.ask.model, answer.served, answer.upstream)
         turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
         store = self.runtime.store()
-        kept = keep(store.key, exchange.id, exchange.tenant, owner, exchange.ask, exchange.trail, turns, time.time())
+        kept = keep(
+            store.key,
+            exchange.id,
+            exchange.tenant,
+            owner,
+            exchange.ask,
+            exchange.trail,
+            turns,
+            time.time(),
+            exchange.plan.since,
+        )
         for one in kept:
             store.put(one)
         exchange.kept = len(kept)

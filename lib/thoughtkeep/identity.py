@@ -13,7 +13,7 @@ import binascii
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from thoughtkeep.jsontext import strings
@@ -90,9 +90,11 @@ def roll_call(key: bytes, lineage: str, call: Call) -> str:
 def after(key: bytes, lineage: str, turn: Turn) -> tuple[str, ...]:
     """Every lineage that a client may arrive at by telling this turn; the plain one first.
 
-    Some clients join the reasoning to the answer (Mistral's chunks flattened to one string): that counts as told.
+    Some clients join the reasoning to the answer (Mistral's chunks flattened to one string), some keep of it only the
+    text: that counts as told.
     """
     places = [roll(key, lineage, turn.pieces)]
+    places.append(roll(key, lineage, (piece for piece in turn.pieces if piece.kind is not Kind.OTHER)))
     if not turn.calls and turn.prose:
         joined = bare(turn.prose) + bare(visible(turn.pieces))
         places.append(digest(key, lineage, "text", joined))
@@ -101,12 +103,16 @@ def after(key: bytes, lineage: str, turn: Turn) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an assistant turn stands: the lineage before and behind it, all words before it, the words just before."""
+    """Where an assistant turn stands: the lineage before and behind it, all words before it, the words just before.
+
+    `frame` is a digest of all that stands before it, empty unless the model binds its thinking to that.
+    """
 
     lineage: str
     after: str
     context: str
     near: str
+    frame: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +124,20 @@ class Trail:
     end: Place
 
 
-def trail(key: bytes, ask: Ask) -> Trail:
-    """Walk a conversation."""
+def trail(key: bytes, ask: Ask, frames: Sequence[str] = ()) -> Trail:
+    """Walk a conversation. `frames` are those of its assistant turns and of the answer (see Format.frames), or none."""
     root = lineage = digest(key, "root", ask.first)
     context = root
     places = []
-    for said in ask.said:
+    frames = frames or [""] * (len(ask.said) + 1)
+    for said, frame in zip(ask.said, frames, strict=False):
         near = digest(key, "near", said.words)
         context = digest(key, context, near)
         behind = roll(key, lineage, said.pieces)
-        places.append(Place(lineage, behind, context, near))
+        places.append(Place(lineage, behind, context, near, frame))
         lineage = behind
     near = digest(key, "near", ask.words)
-    return Trail(root, tuple(places), Place(lineage, lineage, digest(key, context, near), near))
+    return Trail(root, tuple(places), Place(lineage, lineage, digest(key, context, near), near, frames[-1]))
 
 
 def values(key: bytes, found: Iterable[Json]) -> tuple[str, ...]:

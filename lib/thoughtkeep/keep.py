@@ -7,11 +7,19 @@ from thoughtkeep.turns import Ask, Kept, Owner, Turn
 
 
 def keep(
-    key: bytes, exchange: str, tenant: str, owner: Owner, ask: Ask, trail: Trail, turns: Iterable[Turn], now: float
+    key: bytes,
+    exchange: str,
+    tenant: str,
+    owner: Owner,
+    ask: Ask,
+    trail: Trail,
+    turns: Iterable[Turn],
+    now: float,
+    since: int = 0,
 ) -> list[Kept]:
     """The turns of one answer as stored: one a choice, under an id that stays the same when the answer is amended.
 
-    `exchange` is unique to the request; `now` is in Unix seconds. A choice that said nothing is not kept.
+    `exchange` is unique to the request; `now` is in Unix seconds; `since` is that of the request's plan. A choice that said nothing is not kept.
     """
     place = trail.end
     return [
@@ -30,6 +38,8 @@ def keep(
             turn=turn,
             call_ids=tuple(call.id for call in turn.calls),
             values=opaque_values(key, turn),
+            frame=place.frame,
+            since=since if place.frame else 0,
         )
         for number, turn in enumerate(turns)
         if turn.pieces or turn.state

@@ -8,25 +8,34 @@ from dataclasses import replace
 
 from thoughtkeep.formats import Format
 from thoughtkeep.identity import Trail
-from thoughtkeep.profiles import Profile, family_of, withheld
+from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
-from thoughtkeep.turns import Ask, Edit, Facts, Missed, Plan, Said
+from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Plan, Said
 
 
 def decide(key: bytes, ask: Ask, trail: Trail, facts: Facts, form: Format, profile: Profile, group: str) -> Plan:
     """The plan for a request to a host of `group` (see profiles.group_of), of which the store knows `facts`."""
-    edits: list[Edit] = []
-    missed: list[Missed] = []
     found = matches(key, ask, trail, facts)
+    known = tuple(match.kept.id for match in found)
+    if ask.held:  # the server has the state itself, and takes a second copy for a duplicate
+        return Plan(known=known)
+    due: dict[int, list[Edit]] = {}
+    missed: list[Missed] = []
     for match in found:
-        if not match.kept.turn.has_state:
+        first, kept = match.said[0], match.kept
+        if not kept.turn.has_state:
             continue
-        due = _due(match, ask, form, profile)
-        reason = withheld(profile, group, ask, match.kept) if due else ""
+        if kept.format != ask.format:  # the same words at another endpoint: its state has no place here
+            missed.append(Missed(first, "other_format"))
+            continue
+        edits = _due(match, ask, form, profile)
+        reason = withheld(profile, group, ask, kept) if edits else ""
         if reason:
-            missed.append(Missed(match.said[0], reason))
-        else:
-            edits += due
+            missed.append(Missed(first, reason))
+        elif edits:
+            due[first] = edits
+    if binds_thinking(ask.model):
+        missed += _unbound(found, due, ask, trail)
     if family_of(ask.model) in profile.demands:
         told = {number for match in found for number in match.said}
         missed += [
@@ -34,7 +43,8 @@ def decide(key: bytes, ask: Ask, trail: Trail, facts: Facts, form: Format, profi
             for number, said in enumerate(ask.said)
             if number not in told and said.calls and not _has_state(said)
         ]
-    return Plan(tuple(edits), tuple(missed), tuple(match.kept.id for match in found))
+    edits = [edit for number in sorted(due) for edit in due[number]]
+    return Plan(tuple(edits), tuple(missed), known, _since(ask, due))
 
 
 def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
@@ -43,10 +53,12 @@ def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
     turn = match.kept.turn
     if len(split) == 1:
         return form.restore(split[0], turn, profile, ask)
-    if all(_has_state(said) for said in split):
+    together = form.regroup(split)
+    if together is None or (together and not match.whole):
+        return form.restore(split[0], turn, profile, ask)
+    if together and all(_has_state(said) for said in split):
         return []  # each message brings its own: the client's way of telling it is complete
-    together = form.regroup(split) if match.whole else []
-    return together + form.restore(_joined(split) if together else split[0], turn, profile, ask)
+    return together + form.restore(_joined(split), turn, profile, ask)
 
 
 def _joined(split: list[Said]) -> Said:
@@ -57,3 +69,34 @@ def _joined(split: list[Said]) -> Said:
 
 def _has_state(said: Said) -> bool:
     return any(message.state for message in said.messages) or any(piece.state for piece in said.pieces)
+
+
+def _unbound(found: list[Match], due: dict[int, list[Edit]], ask: Ask, trail: Trail) -> list[Missed]:
+    """Leave out, for a model that binds thinking to what stands before it, all but the newest turns that still fit.
+
+    A block fails where anything before it changed, and all behind it fail with it; only a leading run may be missing
+    (platform.claude.com, notes on Fable 5.1). So from the newest turn back: as long as each stands behind the very
+    request that it was made for, and behind no thinking that was missing when it was made.
+    """
+    missed: list[Missed] = []
+    least, fits = 0, True
+    for match in reversed(found):
+        number, kept = match.said[0], match.kept
+        has_thinking = any(piece.kind is Kind.THOUGHT for piece in kept.turn.pieces)
+        if not has_thinking:
+            continue
+        fits = fits and number >= least and bool(kept.frame) and kept.frame == trail.places[number].frame
+        least = max(least, kept.since)
+        if not fits and due.pop(number, None):
+            missed.append(Missed(number, "prefix_changed"))
+    return missed
+
+
+def _since(ask: Ask, due: dict[int, list[Edit]]) -> int:
+    """The first assistant turn that goes out with thinking: the client's own, or put back here."""
+    thinks = (
+        number
+        for number, said in enumerate(ask.said)
+        if number in due or any(piece.kind is Kind.THOUGHT for piece in said.pieces)
+    )
+    return next(thinks, len(ask.said))

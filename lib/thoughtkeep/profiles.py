@@ -40,8 +40,9 @@ class Profile:
     """The message keys that go back, in the order of preference where two hold the same words. None: every key that is
     not `FURNITURE`. Keys on a tool call or a part always go back: vendors put opaque tokens there, gateways do not."""
 
-    off_means_none: bool = False
-    """Nothing is put back while the request has thinking off (or leaves it out, where the turn was made with it)."""
+    off_means_none: tuple[str, ...] = ("messages",)
+    """The formats in which nothing is put back while the request has thinking off, or leaves it out where the turn was
+    made with it. In Anthropic's format everywhere; in chat where a vendor has such a switch and refuses state without."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     """(prose, opaque): the opaque value closes the prose before it. Where several pairs come there is room for one: the
@@ -106,14 +107,18 @@ PROFILES: tuple[Profile, ...] = (
     ),
     # api-docs.deepseek.com "Thinking mode": reasoning_content on turns with tool calls, else a 400.
     Profile(
-        "deepseek", ("api.deepseek.com",), returns=("reasoning_content",), off_means_none=True, demands=("deepseek",)
+        "deepseek",
+        ("api.deepseek.com",),
+        returns=("reasoning_content",),
+        off_means_none=("chat", "messages"),
+        demands=("deepseek",),
     ),
     # platform.moonshot.ai "Thinking models": the same, "thinking is enabled but reasoning_content is missing".
     Profile(
         "moonshot",
         ("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
         returns=("reasoning_content",),
-        off_means_none=True,
+        off_means_none=("chat", "messages"),
         demands=("kimi",),
     ),
     # docs.z.ai "Thinking mode": exact and ordered; a loss costs quality and cache hits, not an error.
@@ -138,10 +143,14 @@ PROFILES: tuple[Profile, ...] = (
     # reasoning_content is refused; reasoning would have to be written into the content (opencode PR 26763).
     Profile("cerebras", ("api.cerebras.ai",), returns=()),
     # Not documented for this endpoint, but taken: a recorded client sends it back and gets its answer.
-    Profile("xai", ("api.x.ai",), returns=("reasoning_content",)),
+    Profile("xai", ("api.x.ai", "cli-chat-proxy.grok.com"), returns=("reasoning_content",)),
     # Chat completions issue no reasoning state, and unknown keys on a message are refused.
     Profile("openai", ("api.openai.com",), returns=()),
-    Profile("azure-openai", ("*.openai.azure.com",), returns=()),
+    Profile("azure-openai", ("*.openai.azure.com", "*.services.ai.azure.com"), returns=()),
+    # Codex's backend: another account than the API's, so another group.
+    Profile("chatgpt", ("chatgpt.com",), returns=()),
+    # platform.claude.com "Thinking": blocks in the content, see the `messages` format.
+    Profile("anthropic", ("api.anthropic.com",), returns=(), demands=("claude",)),
     # vscode-copilot-chat thinking.ts: reasoning_text pieces, then reasoning_opaque; Claude answers come as two choices.
     Profile(
         "github-copilot",
@@ -208,13 +217,26 @@ def reads(owner: Owner, model: str) -> bool:
     return bool(family) and family in (family_of(owner.served), family_of(owner.model))
 
 
+# Models that check what stands before their thinking blocks (platform.claude.com, notes on Fable 5.1; Opus 5.5 per a
+# secondary source).
+_BINDS = re.compile(r"claude-(fable-(5[-.][1-9]|[6-9])|opus-(5[-.][5-9]|[6-9]))")
+
+
+@lru_cache(maxsize=1024)
+def binds_thinking(model: str) -> bool:
+    """Whether a model's thinking goes only behind the very request that it was made for."""
+    return bool(_BINDS.search(model.lower()))
+
+
 def withheld(profile: Profile, group: str, ask: Ask, kept: Kept) -> str:
     """Why a turn's state may not go with this request; empty where it may."""
     if kept.owner.group != group:
         return "other_provider"
     if not reads(kept.owner, ask.model):
         return "other_model"
-    if profile.off_means_none and (ask.thinking == "off" or (ask.thinking == "absent" and kept.thinking == "on")):
+    if ask.format in profile.off_means_none and (
+        ask.thinking == "off" or (ask.thinking == "absent" and kept.thinking == "on")
+    ):
         return "thinking_off"
     if kept.owner.upstream and ask.pins and not any(same_upstream(kept.owner.upstream, pin) for pin in ask.pins):
         return "other_upstream"

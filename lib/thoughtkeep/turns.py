@@ -47,7 +47,8 @@ class Piece:
 
     `text` holds visible words (TEXT), reasoning prose (THOUGHT) or a digest of the content (OTHER). `state` maps the
     keys that stand on the piece beyond what the format models to their values, as received. `value` is the whole piece
-    as received, kept where it goes back whole. `at` is its place in the request; None in an answer.
+    as received, kept where it goes back whole. `at` is its place in the request; None in an answer. `ref` is
+    an id by which other pieces refer to it, where the format has such ids.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class Piece:
     state: Mapping[str, Json] = field(default_factory=dict)
     value: Json = None
     at: Path | None = None
+    ref: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ class Ask:
     """A request, read: which model is asked, and the conversation so far.
 
     `first` is the first user words; `words` what came after the last assistant turn; `pins` the upstreams that the
-    request allows, empty where it allows any; `choices` how many answers it wants.
+    request allows, empty where it allows any; `choices` how many answers it wants; `held` whether the server keeps the
+    state of the conversation itself; `spelling` how the client spells keys that have two spellings.
     """
 
     format: str
@@ -133,6 +136,7 @@ class Ask:
     thinking: Thinking = "absent"
     pins: tuple[str, ...] = ()
     choices: int = 1
+    held: bool = False
     spelling: Literal["camel", "snake"] = "camel"
 
 
@@ -152,7 +156,9 @@ class Kept:
 
     `id` is unique. `root`, `lineage`, `after`, `context` and `near` are digests (see identity): the conversation, the
     place before the turn, the places that the turn may lead to, all words before it, the words just before it.
-    `call_ids` are the provider's ids as given, `values` digests of its opaque values. `made` is in Unix seconds.
+    `call_ids` are the provider's ids as given, `values` digests of its opaque values. `made` is in Unix seconds. `frame` is a digest of
+    the request that it was made for, `since` the first assistant turn that stood there with its thinking: for models that
+    bind their thinking to both.
     """
 
     id: str
@@ -169,6 +175,8 @@ class Kept:
     turn: Turn
     call_ids: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    frame: str = ""
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +245,10 @@ class Plan:
     """What is to be done to one request, and why: the sole source of all that is told about it.
 
     `known` are the ids of the stored turns that the request tells, whether anything of them had to be put back or not.
+    `since` is the first assistant turn that goes out with its thinking, their number where none does.
     """
 
     edits: tuple[Edit, ...] = ()
     missed: tuple[Missed, ...] = ()
     known: tuple[str, ...] = ()
+    since: int = 0

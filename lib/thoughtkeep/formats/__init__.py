@@ -3,7 +3,9 @@
 from thoughtkeep.formats.base import Assembler, Endpoint, Format
 from thoughtkeep.formats.chat import ChatFormat
 from thoughtkeep.formats.gemini import GeminiFormat
+from thoughtkeep.formats.messages import MessagesFormat
+from thoughtkeep.formats.responses import ResponsesFormat
 
-FORMATS: tuple[Format, ...] = (ChatFormat(), GeminiFormat())
+FORMATS: tuple[Format, ...] = (ChatFormat(), GeminiFormat(), MessagesFormat(), ResponsesFormat())
 
 __all__ = ["FORMATS", "Assembler", "Endpoint", "Format"]

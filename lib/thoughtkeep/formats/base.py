@@ -8,9 +8,6 @@ from typing import Protocol
 from thoughtkeep.profiles import Profile
 from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
 
-# Why a split batch becomes one message again.
-REGROUPED = "split batch regrouped"
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -70,5 +67,11 @@ class Format(Protocol):
     def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
         """The edits that give an assistant turn of a request the state that it lost; none where it lost nothing."""
 
-    def regroup(self, split: Sequence[Said]) -> list[Edit]:
-        """The edits that make one assistant message of a batch that the client split; none where that cannot be."""
+    def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
+        """For each assistant turn of the request, and for the answer asked for, a digest of what stands before it.
+
+        Of what a model may bind its reasoning to: empty where no model of this format does.
+        """
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
+        """The edits that make one assistant message of a batch that the client split; None where that cannot be."""

@@ -1,21 +1,22 @@
 """OpenAI's chat completions, and all who speak it: requests.
 
 Wire facts: reasoning stands on the assistant message (`reasoning_content`, `reasoning_details`…), on the tool call as a
-sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (Mistral's `thinking`,
-Databricks' `reasoning`).
+sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (`thinking` of Mistral,
+`reasoning` of Databricks).
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import REGROUPED, Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
 from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import bare, visible
 from thoughtkeep.mend import mend, same_words
 from thoughtkeep.profiles import FURNITURE, PROSE, Profile
-from thoughtkeep.turns import END, Ask, Edit, Json, Kind, Message, Op, Path, Piece, Said, Thinking, Turn
+from thoughtkeep.turns import Ask, Edit, Json, Kind, Message, Op, Path, Piece, Said, Thinking, Turn
 
 _PATH = re.compile(r"/chat/completions$|/serving-endpoints/([^/]+)/invocations$")
 
@@ -99,19 +100,13 @@ class ChatFormat:
         edits += _content_edits(said, turn)
         return edits
 
-    def regroup(self, split: Sequence[Said]) -> list[Edit]:
+    def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
+        """See Format."""
+        return []
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. The calls move to the first message; the emptied messages go, the results follow in order."""
-        home = next((piece.at for piece in split[0].pieces if piece.call and piece.at), None)
-        later = split[1:]
-        if home is None or any(len(said.messages) != 1 or visible(said.pieces) for said in later):
-            return []
-        edits: list[Edit] = []
-        for said in later:
-            for piece in said.pieces:
-                if piece.call and piece.at is not None:
-                    edits.append(Edit(Op.MOVE, home[:-1], index=END, source=piece.at, reason=REGROUPED))
-            edits.append(Edit(Op.REMOVE, said.messages[0].at, reason=REGROUPED))
-        return edits
+        return together(split, results=False)
 
 
 def _pieces(message: Mapping[str, Json], at: Path) -> list[Piece]:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import REGROUPED, Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
+from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import same_base64
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
-from thoughtkeep.turns import END, Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
+from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
 
 _PATH = re.compile(r"(?:/models/([^/:]+)|/v1internal):(stream)?[gG]enerateContent$")
 
@@ -96,27 +97,17 @@ class GeminiFormat:
                 edits += _insert(number, piece, pairs.to, said, spell)
         return edits
 
-    def regroup(self, split: Sequence[Said]) -> list[Edit]:
+    def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
+        """See Format."""
+        return []
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. Calls move into the first content, results into the one behind it; the emptied contents go.
 
         The results of a step stand together in one content, in the order of its calls (ai.google.dev "Function
         calling": FC1, FC2, FR1, FR2). The contents with results are those just behind each message.
         """
-        first = split[0]
-        home = next((piece.at for piece in first.pieces if piece.call and piece.at), None)
-        if home is None or not first.answers or any(len(said.messages) != 1 for said in split):
-            return []
-        edits: list[Edit] = []
-        emptied: set[Path] = set()
-        for said in split[1:]:
-            if any(not piece.call for piece in said.pieces):
-                return []
-            moves = [(home, piece.at) for piece in said.pieces if piece.at] + [
-                (first.answers[0], at) for at in said.answers
-            ]
-            edits += [Edit(Op.MOVE, to[:-1], index=END, source=at, reason=REGROUPED) for to, at in moves]
-            emptied |= {said.messages[0].at, *(at[:-2] for at in said.answers)}
-        return edits + [Edit(Op.REMOVE, at, reason=REGROUPED) for at in sorted(emptied, key=str)]
+        return together(split, results=True)
 
 
 def _inner(body: Json) -> Mapping[str, Json]:

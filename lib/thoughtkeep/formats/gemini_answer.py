@@ -16,8 +16,8 @@ _CALL_KEYS = _STREAMING | {"name", "args", "id"}
 # What a part may hold; all else on it is state.
 _CONTENT = frozenset(
     "text thought functionCall function_call functionResponse function_response inlineData inline_data fileData "
-    "file_data executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call toolResponse "
-    "tool_response videoMetadata video_metadata".split()
+    "file_data executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call "
+    "toolResponse tool_response videoMetadata video_metadata".split()
 )
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")

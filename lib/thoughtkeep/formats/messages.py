@@ -1,0 +1,236 @@
+"""Anthropic's Messages, and all who speak it (Vertex AI, Databricks, OpenRouter, DeepSeek, Kimi): requests.
+
+Wire facts (platform.claude.com "Thinking", "Preserved thinking"): thinking blocks go back complete and unmodified, in
+the message they came in, in their order among its text and tool_use blocks. Nothing may be set on them, no
+`cache_control` either.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from thoughtkeep.align import align
+from thoughtkeep.formats.base import Assembler, Endpoint
+from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, block_piece
+from thoughtkeep.formats.regroup import together
+from thoughtkeep.identity import digest, same_base64
+from thoughtkeep.jsontext import canonical
+from thoughtkeep.mend import mend
+from thoughtkeep.profiles import Profile
+from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Thinking, Turn
+
+_PATH = re.compile(r"/messages$|/publishers/anthropic/models/([^/:]+):(?:(stream)R|r)awPredict$")
+
+RESTORED = "thinking restored"
+
+
+class MessagesFormat:
+    """The `messages` format."""
+
+    name = "messages"
+    ends = re.compile(rb"message_stop")
+
+    def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
+        """See Format. Vertex names the model in the path and leaves it out of the body."""
+        found = _PATH.search(path)
+        if not found:
+            return None
+        if body is None:
+            return Endpoint(self, "", False)
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or "max_tokens" not in body:
+            return None
+        model = body.get("model", found[1])
+        streamed = body.get("stream") is True or bool(found[2])
+        return Endpoint(self, model, streamed) if isinstance(model, str) and model else None
+
+    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+        """See Format."""
+        talk = Conversation()
+        for number, message in enumerate(body["messages"]):
+            if not isinstance(message, dict):
+                continue
+            at: Path = ("messages", number)
+            content = message.get("content")
+            if message.get("role") == "assistant":
+                talk.assistant(at, {}, _pieces(content, (*at, "content")))
+            elif isinstance(content, str):
+                talk.user(content)
+            else:
+                _user_blocks(talk, content, (*at, "content"))
+        return Ask(
+            format=self.name,
+            model=endpoint.model,
+            streamed=endpoint.streamed,
+            said=talk.said(),
+            first=talk.first,
+            words=talk.words(),
+            thinking=_thinking(body.get("thinking")),
+        )
+
+    def assembler(self, profile: Profile) -> Assembler:
+        """See Format."""
+        return MessagesAssembler()
+
+    def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
+        """See Format.
+
+        Lost blocks go back between the blocks they came between. A client that has all other blocks in another order
+        gets the order of the answer back: a provider that checks the run of blocks refuses any other.
+        """
+        to = _pair(turn.pieces, said.pieces)
+        edits: list[Edit] = []
+        for piece, match in zip(turn.pieces, to, strict=True):
+            if match is not None and (other := said.pieces[match]).at is not None:
+                edits += mend(other.at, other.state, piece.state, RESTORED)
+        lost = [n for n, piece in enumerate(turn.pieces) if to[n] is None and piece.kind is Kind.THOUGHT]
+        if not lost or len(said.messages) != 1:
+            return edits if len(said.messages) == 1 else edits + _first_thoughts(said, turn, to)
+        at = (*said.messages[0].at, "content")
+        if not any(piece.at and len(piece.at) > 3 for piece in said.pieces):
+            return edits + _around_text(said, turn, at)
+        found = [match for match in to if match is not None]
+        if found == sorted(found):
+            return edits + list(_insert(said, turn, to, lost))
+        complete = len(found) == len(said.pieces) and all(
+            match is not None or piece.kind is Kind.THOUGHT for piece, match in zip(turn.pieces, to, strict=True)
+        )
+        return edits + _rebuild(said, turn, to, at) if complete else edits
+
+    def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
+        """See Format. The blocks of one reply stand in one message, the results of its calls in the one behind it."""
+        return together(split, results=True)
+
+    def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
+        """See Format: `system`, `tools` and all earlier messages, without thinking and without cache marks."""
+        messages = [message for message in body["messages"] if isinstance(message, dict)]
+        frame = digest(key, canonical(_bare([body.get("system"), body.get("tools")])))
+        frames: list[str] = []
+        inside = False
+        for message in messages:
+            is_assistant = message.get("role") == "assistant"
+            if is_assistant and not inside:
+                frames.append(frame)
+            inside = is_assistant
+            frame = digest(key, frame, canonical(_bare(message)))
+        return [*frames, frame]
+
+
+def _pieces(content: Json, at: Path) -> list[Piece]:
+    if isinstance(content, str):
+        return [Piece(Kind.TEXT, content, at=at)] if content else []
+    blocks = content if isinstance(content, list) else ()
+    return [block_piece(block, (*at, number)) for number, block in enumerate(blocks) if isinstance(block, dict)]
+
+
+def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
+    for number, block in enumerate(content if isinstance(content, list) else ()):
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_result":
+            talk.result((*at, number), str(block.get("tool_use_id") or ""), _text(block.get("content")))
+        else:
+            talk.user(_text([block]))
+
+
+def _text(content: Json) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else ()
+    return "\n".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)
+
+
+def _thinking(setting: Json) -> Thinking:
+    kind = setting.get("type") if isinstance(setting, dict) else None
+    return "absent" if not isinstance(kind, str) else "off" if kind == "disabled" else "on"
+
+
+def _bare(value: Json) -> Json:
+    """A part of a request without what may change under a bound thinking block: cache marks, thinking itself."""
+    if isinstance(value, dict):
+        return {key: _bare(inner) for key, inner in value.items() if key != "cache_control"}
+    if isinstance(value, list):
+        return [_bare(inner) for inner in value if not (isinstance(inner, dict) and inner.get("type") in THOUGHTS)]
+    return value
+
+
+def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
+    """Which block of the request each block of the answer is, in whatever order the client has them.
+
+    Thinking blocks are known by signature or data, hollow and renamed ones too; the others by their content.
+    """
+    to = list(align(issued, told).to)
+    for number, piece in enumerate(issued):
+        if piece.kind is Kind.THOUGHT:
+            to[number] = next((n for n, other in enumerate(told) if _same_thought(piece, other)), None)
+    taken = {match for match in to if match is not None}
+    for number, piece in enumerate(issued):
+        if to[number] is None and piece.kind in (Kind.TEXT, Kind.OTHER):
+            same = (n for n, o in enumerate(told) if n not in taken and o.kind is piece.kind and o.text == piece.text)
+            to[number] = next(same, None)
+            taken.add(-1 if to[number] is None else to[number] or 0)
+    return to
+
+
+def _same_thought(piece: Piece, other: Piece) -> bool:
+    if other.kind is not Kind.THOUGHT:
+        return False
+    for key in ("signature", "data"):
+        mark, have = piece.state.get(key), other.state.get(key)
+        if mark and have:
+            return bool(same_base64(mark).startswith(same_base64(have)))
+    return bool(piece.text) and piece.text == other.text
+
+
+def _insert(said: Said, turn: Turn, to: Sequence[int | None], lost: Sequence[int]) -> Iterator[Edit]:
+    """Lost blocks, each before the block that followed it, else behind the one before it.
+
+    Where a server's tool blocks were lost between two thinking blocks they go back too: the run is checked as a whole.
+    """
+    wanted = set(lost)
+    for number, piece in enumerate(turn.pieces):
+        between = min(lost) < number < max(lost)
+        if number not in wanted and not (between and to[number] is None and piece.kind is Kind.OTHER):
+            continue
+        follower = next((match for match in to[number + 1 :] if match is not None), None)
+        leader = next((match for match in reversed(to[:number]) if match is not None), None)
+        near = leader if follower is None else follower
+        beside = None if near is None else said.pieces[near].at
+        if beside is not None and isinstance(beside[-1], int):
+            index = beside[-1] + (follower is None)
+            yield Edit(Op.INSERT, beside[:-1], index=index, value=piece.value, reason=RESTORED)
+
+
+def _around_text(said: Said, turn: Turn, at: Path) -> list[Edit]:
+    """A client that told the message as a string gets blocks: thinking cannot stand in a string."""
+    texts = [piece for piece in said.pieces if piece.kind is Kind.TEXT]
+    if len(texts) != 1 or any(piece.kind in (Kind.CALL, Kind.OTHER) for piece in turn.pieces):
+        return []
+    issued = [piece for piece in turn.pieces if piece.kind is Kind.TEXT]
+    if len(issued) != 1:
+        return []
+    text = {"type": "text", "text": texts[0].text}
+    blocks = [text if piece.kind is Kind.TEXT else piece.value for piece in turn.pieces]
+    return [Edit(Op.PUT, at[:-1], key="content", value=blocks, reason=RESTORED)]
+
+
+def _rebuild(said: Said, turn: Turn, to: Sequence[int | None], at: Path) -> list[Edit]:
+    """The client's own blocks in the order of the answer, the lost ones between them."""
+    edits: list[Edit] = []
+    for piece, match in zip(turn.pieces, to, strict=True):
+        source = said.pieces[match].at if match is not None else None
+        if source is None:
+            edits.append(Edit(Op.INSERT, at, index=0, value=piece.value, reason=RESTORED))
+        else:
+            edits.append(Edit(Op.MOVE, at, index=0, source=source, reason=RESTORED))
+            edits.append(Edit(Op.REMOVE, source, reason=RESTORED))
+    return edits
+
+
+def _first_thoughts(said: Said, turn: Turn, to: Sequence[int | None]) -> list[Edit]:
+    """A reply told in several messages: the blocks lost before its first block, where the reply begins."""
+    first = next((n for n, match in enumerate(to) if match is not None), None)
+    beside = said.pieces[to[first] or 0].at if first is not None else None
+    if first is None or beside is None or not isinstance(beside[-1], int):
+        return []
+    lost = [piece for piece in turn.pieces[:first] if piece.kind is Kind.THOUGHT]
+    return [Edit(Op.INSERT, beside[:-1], index=beside[-1], value=piece.value, reason=RESTORED) for piece in lost]
