@@ -49,6 +49,8 @@ def align(issued: Sequence[Piece], told: Sequence[Piece]) -> Pairs:
 def _same(piece: Piece, other: Piece) -> bool:
     if piece.kind is not other.kind:
         return False
+    if piece.ref and piece.ref == other.ref and not piece.call:
+        return True  # the same item, whatever a client made of its words (typographic quotes, seen on the wire)
     if piece.call and other.call:
         return (piece.call.name, piece.call.arguments) == (other.call.name, other.call.arguments)
     if piece.kind is Kind.THOUGHT and not other.text:

@@ -19,7 +19,8 @@ def keep(
 ) -> list[Kept]:
     """The turns of one answer as stored: one a choice, under an id that stays the same when the answer is amended.
 
-    `exchange` is unique to the request; `now` is in Unix seconds; `since` is that of the request's plan. A choice that said nothing is not kept.
+    `exchange` is unique to the request; `now` is in Unix seconds; `since` is that of the request's plan. A choice that
+    said nothing is not kept.
     """
     place = trail.end
     return [

@@ -87,7 +87,8 @@ def _unbound(found: list[Match], due: dict[int, list[Edit]], ask: Ask, trail: Tr
             continue
         fits = fits and number >= least and bool(kept.frame) and kept.frame == trail.places[number].frame
         least = max(least, kept.since)
-        if not fits and due.pop(number, None):
+        if not fits and number in due:
+            del due[number]
             missed.append(Missed(number, "prefix_changed"))
     return missed
 

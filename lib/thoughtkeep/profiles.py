@@ -42,7 +42,7 @@ class Profile:
 
     off_means_none: tuple[str, ...] = ("messages",)
     """The formats in which nothing is put back while the request has thinking off, or leaves it out where the turn was
-    made with it. In Anthropic's format everywhere; in chat where a vendor has such a switch and refuses state without."""
+    made with it: in Anthropic's everywhere, in chat where a vendor refuses state without thinking."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     """(prose, opaque): the opaque value closes the prose before it. Where several pairs come there is room for one: the

@@ -156,9 +156,9 @@ class Kept:
 
     `id` is unique. `root`, `lineage`, `after`, `context` and `near` are digests (see identity): the conversation, the
     place before the turn, the places that the turn may lead to, all words before it, the words just before it.
-    `call_ids` are the provider's ids as given, `values` digests of its opaque values. `made` is in Unix seconds. `frame` is a digest of
-    the request that it was made for, `since` the first assistant turn that stood there with its thinking: for models that
-    bind their thinking to both.
+    `call_ids` are the provider's ids as given, `values` digests of its opaque values. `made` is in Unix seconds.
+    `frame` is a digest of the request that it was made for, `since` the first assistant turn that stood there with its
+    thinking: for models that bind their thinking to both.
     """
 
     id: str

@@ -1,8 +1,8 @@
 """OpenAI's chat completions, and all who speak it: requests.
 
 Wire facts: reasoning stands on the assistant message (`reasoning_content`, `reasoning_details`…), on the tool call as a
-sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (`thinking` of Mistral,
-`reasoning` of Databricks).
+sibling of `function` (`extra_content`, `thoughtSignature`…), or among the content as typed blocks (Mistral's, those of
+Databricks).
 """
 
 import re

@@ -92,7 +92,7 @@ class ResponsesFormat:
             if echoed is not None:
                 taken.add(echoed)
                 edits += mend(told[echoed].at or (), told[echoed].state, piece.state, "reasoning item completed")
-            elif piece.state.get("encrypted_content"):
+            elif piece.value.get("encrypted_content") or piece.value.get("content"):  # else only the server has it
                 edits += _insert(piece, issued[following], told[posts[place]])
         return edits
 
@@ -134,10 +134,13 @@ def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int]) -
 
 
 def _insert(piece: Piece, following: Piece, follower: Piece) -> list[Edit]:
-    """Put an item back before its follower; with its id only if the follower has kept its own."""
+    """Put an item back before its follower; with its id only if the follower has kept its own.
+
+    An item in plain words has no other mark than its id, and nobody checks whom it stands before (DeepSeek).
+    """
     if follower.at is None or not isinstance(follower.at[-1], int):
         return []
     value = {key: inner for key, inner in piece.value.items() if key != "status"}
-    if not following.ref or follower.ref != following.ref:
+    if value.get("encrypted_content") and (not following.ref or follower.ref != following.ref):
         value.pop("id", None)
     return [Edit(Op.INSERT, follower.at[:-1], index=follower.at[-1], value=value, reason=RESTORED)]

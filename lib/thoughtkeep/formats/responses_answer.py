@@ -12,8 +12,8 @@ STATES = ("reasoning", "compaction", "compaction_summary")
 # Keys that clients know, drop or set themselves; what else stands on an item is state.
 _MESSAGE_KEYS = frozenset(("type", "id", "role", "content", "status", "name", "metadata", "agent"))
 _CALL_KEYS = frozenset(
-    "type id call_id name namespace arguments input action operation status output created_by metadata parsed_arguments "
-    "pending_safety_checks caller execution agent".split()
+    "type id call_id name namespace arguments input action operation status output created_by metadata "
+    "parsed_arguments pending_safety_checks caller execution agent".split()
 )
 
 # Of a state item that the client echoes in part, only what is opaque or demanded is filled in.
@@ -25,7 +25,10 @@ def is_said(item: Mapping[str, Json]) -> bool:
     kind = item.get("type")
     if kind in (None, "message"):
         return item.get("role") == "assistant"
-    return isinstance(kind, str) and not kind.endswith(("_output", "_response")) and kind != "item_reference"
+    if not isinstance(kind, str) or kind in ("item_reference", "mcp_approval_response"):
+        return False
+    # The output of a tool that the server ran itself names no call; it belongs to the answer.
+    return not kind.endswith("_output") or not isinstance(item.get("call_id"), str)
 
 
 def item_piece(item: Mapping[str, Json], at: Path | None = None) -> Piece:
@@ -61,8 +64,8 @@ def _text(content: Json) -> str:
 class ResponsesAssembler:
     """Puts Responses together: the items of `response.output_item.done`, or the output of the whole response.
 
-    Never the item of `response.output_item.added`: its `encrypted_content` is shorter and no good (OpenAI, Azure and xAI,
-    seen on the wire). Kinds of events are told by their data, since some streams have no `event:` lines.
+    Never the item of `response.output_item.added`: its `encrypted_content` is shorter and no good (seen on the wire of
+    OpenAI, Azure and xAI). Kinds of events are told by their data, since some streams have no `event:` lines.
     """
 
     def __init__(self) -> None:
@@ -101,12 +104,15 @@ class ResponsesAssembler:
                 self.tokens = usage["total_tokens"]
 
     def _whole(self, response: Json) -> None:
-        """The response as its end tells it: it wins over the items before, where it lists any (Codex's may not)."""
+        """The response as its end tells it: only for items that were not done before.
+
+        It has the same items, their ciphertext made anew; Codex's backend may list none (seen on the wire).
+        """
         self._name(response)
         output = response.get("output") if isinstance(response, dict) else None
-        items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
-        if items:
-            self._items = dict(enumerate(items))
+        for index, item in enumerate(output if isinstance(output, list) else ()):
+            if isinstance(item, dict):
+                self._items.setdefault(index, item)
 
     def _plain(self, response: Mapping[str, Json]) -> None:
         if response.get("status") in ("failed", "cancelled"):
