@@ -71,7 +71,7 @@ def _run(issued: Sequence[Piece], start: int, other: Piece) -> tuple[int, ...]:
         have += bare(issued[number].text)
         run.append(number)
         if have == want:
-            return tuple(run) if len(run) > 1 else ()
+            return tuple(run)
         if not want.startswith(have):
             break
     return ()

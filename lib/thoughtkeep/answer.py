@@ -14,7 +14,7 @@ from thoughtkeep.decode import Undecodable, decoder
 from thoughtkeep.formats import Assembler
 from thoughtkeep.jsonarray import ArrayDecoder
 from thoughtkeep.jsontext import NotJson, loads_exact, strings
-from thoughtkeep.sse import EventDecoder, Overlong
+from thoughtkeep.sse import Event, EventDecoder, Overlong
 from thoughtkeep.turns import Json, Turn
 
 # How many bytes wait before they are parsed.
@@ -49,6 +49,7 @@ class Answer:
         self._waiting = 0
         self._tail = b""
         self._next_look = _LOOK
+        self._ending = False
         self._due = False
         try:
             self._decoder = decoder(content_encoding)
@@ -92,7 +93,10 @@ class Answer:
                 if self._waiting >= BATCH:
                     self._work()
                 if self._ends.search(self._tail + piece if self._tail else piece):
+                    self._ending = True
                     self._work()
+                elif self._ending:  # what bears the mark may be longer than a chunk
+                    self._ending = not self._work()
                 self._tail = piece[-_OVERLAP:] if len(piece) >= _OVERLAP else (self._tail + piece)[-_OVERLAP:]
                 if self.size >= self._next_look:
                     self._look()
@@ -124,33 +128,36 @@ class Answer:
         due, self._due = self._due and self._assembler.ended, False
         return due
 
-    def _work(self) -> None:
-        """Parse what waits."""
+    def _work(self) -> bool:
+        """Parse what waits. Whether any event ended in it."""
         data = b"".join(self._pending)
         self._pending.clear()
         self._waiting = 0
         if self._frames is None:
-            start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-            if not start:
-                return
-            is_json = start in (b"{", b"[") and not self._is_sse
-            self._frames = ArrayDecoder() if is_json else EventDecoder()
-        self._take(self._frames.feed(data))
+            plain = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+            if not plain:
+                return False
+            if plain.startswith((b"{", b"[")) and not self._is_sse:
+                self._frames, data = ArrayDecoder(), plain
+            else:
+                self._frames = EventDecoder()
+        return self._take(self._frames.feed(data))
 
-    def _take(self, found: Sequence[object]) -> None:
-        texts = [item if isinstance(item, bytes) else getattr(item, "data", b"") for item in found]
+    def _take(self, found: Sequence[Event | bytes]) -> bool:
+        texts = [item if isinstance(item, bytes) else item.data for item in found]
         if not texts:
-            return
+            return False
         events, done = _parse(texts)
         if events:
             self._assembler.feed(events)
         if done:
             self._assembler.end()
         self._due = True
+        return True
 
     def _look(self) -> None:
         self._next_look = self.size + _LOOK
-        if sum(_weight(turn) for turn in self._assembler.turns()) > LIMIT:
+        if sum(map(len, strings(self._assembler.held()))) > LIMIT:
             raise Overlong(f"an answer of more than {LIMIT} bytes")
 
 
@@ -164,7 +171,8 @@ def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:
     if not _LONG_NUMBER.search(joined):
         try:  # one call for the whole batch: most of the cost of a small event is the call
             events: list[Json] = orjson.loads(b"[" + joined + b"]")
-            return events, done
+            if len(events) == len(texts):  # else they are JSON only together
+                return events, done
         except orjson.JSONDecodeError:
             pass
     events = []
@@ -174,8 +182,3 @@ def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:
         except NotJson:
             continue
     return events, done
-
-
-def _weight(turn: Turn) -> int:
-    words = strings([piece.value or piece.text for piece in turn.pieces]) + strings(dict(turn.state))
-    return sum(map(len, words)) + sum(len(call.arguments) for call in turn.calls)

@@ -20,7 +20,10 @@ from thoughtkeep.jsontext import strings
 from thoughtkeep.turns import Ask, Call, Json, Kind, Piece, Said, Turn
 
 # What agents put into the user's messages beside the user's words, anew on each request.
-_REMINDERS = re.compile(r"<(system-reminder|environment_context|environment_details)>.*?</\1>", re.DOTALL)
+_REMINDERS = {
+    f"</{name}>": re.compile(f"<{name}>.*?</{name}>", re.DOTALL)
+    for name in ("system-reminder", "environment_context", "environment_details")
+}
 
 # Thinking that stands in the text: some servers and some clients leave it there, others take it out.
 _THINK_TAGS = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
@@ -44,14 +47,16 @@ def digest(key: bytes, *words: str) -> str:
 
 def without_reminders(text: str) -> str:
     """A user's words without what an agent injected among them."""
-    return _REMINDERS.sub("", text).strip() if "<" in text else text.strip()
+    for closing, reminder in _REMINDERS.items():
+        if closing in text:
+            end = text.rfind(closing) + len(closing)  # behind it each opening would be searched to the end, for nothing
+            text = reminder.sub("", text[:end]) + text[end:]
+    return text.strip()
 
 
 def bare(text: str) -> str:
     """A text as compared: without thinking tags before it and without white space, which clients trim and re-wrap."""
-    if "<think>" in text[:64]:
-        text = _THINK_TAGS.sub("", text)
-    return "".join(text.split())
+    return "".join(text[len(think_tag(text)) :].split())
 
 
 def think_tag(text: str) -> str:
@@ -126,7 +131,7 @@ class Trail:
 
 def trail(key: bytes, ask: Ask, frames: Sequence[str] = ()) -> Trail:
     """Walk a conversation. `frames` are those of its assistant turns and of the answer (see Format.frames), or none."""
-    root = lineage = digest(key, "root", ask.first)
+    root = lineage = digest(key, "root", "".join(ask.first.split()))  # a reminder leaves the lines around it
     context = root
     places = []
     frames = frames or [""] * (len(ask.said) + 1)
@@ -181,7 +186,14 @@ _ROTATING = ("ya29.", "sk-ant-oat")
 _KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
 # The claims of a token that name whose it is and outlive it.
-_CLAIMS = ("iss", "sub", "oid", "tid", "chatgpt_account_id", "account_id", "client_id", "azp")
+_CLAIMS = ("iss", "sub", "oid", "tid", "chatgpt_account_id", "account_id", "client_id", "azp", "api_key")
+
+# Those that name an owner: a `client_id` is an application's, and shared by its users. Zhipu's SDK signs itself a new
+# token every few minutes, in which only `api_key` (the key's id) stays.
+_OWN_CLAIMS = frozenset(("sub", "oid", "chatgpt_account_id", "account_id", "api_key"))
+
+# Where a scheme stands without a token (a client with an empty key), there is no credential.
+_SCHEMES = ("bearer", "basic", "token")
 
 
 def tenant(
@@ -197,8 +209,9 @@ def tenant(
 
     `headers` in lower case; `user` is the one that the proxy authenticated; `client` the client's address. The proxy's
     user counts alone. Otherwise the part of the credential that stays: a static key, a JWT's issuer and subject,
-    Copilot's `tid`, a SigV4 access key id. A token of a kind that is known to rotate, or none at all, leaves the
-    client's address and the host. A token of unknown kind counts as static: losing state is better than leaking it.
+    Copilot's `tid`, a SigV4 access key id, ChatGPT's account. A token of a kind that is known to rotate, or none at
+    all, leaves the client's address and the host. A token of unknown kind counts as static: losing state is better than
+    leaking it.
     """
     if user:
         return digest(key, "tenant", "user", user)
@@ -210,10 +223,11 @@ def tenant(
         if scheme.upper().startswith("AWS4-HMAC"):
             found = re.search(r"Credential=([^/,\s]+)", token)
             token, kind = (found[1], "aws") if found else ("", "")
-        elif scheme and not token:  # a bare token without a scheme
+        elif not token and scheme.lower() not in _SCHEMES:  # a bare token without a scheme
             token = scheme
-    if account := headers.get("chatgpt-account-id"):
-        return digest(key, "tenant", "account", account)
+    if account := headers.get("chatgpt-account-id"):  # a workspace's, which several people may share
+        person = stable_part(token)
+        return digest(key, "tenant", "account", account, person if person != token else "")
     if not token or token.startswith(_ROTATING):
         return digest(key, "tenant", "address", client, host)
     return digest(key, "tenant", kind, stable_part(token))
@@ -227,9 +241,9 @@ def stable_part(token: str) -> str:
     if len(parts) == 3 and token.startswith("eyJ"):
         try:
             claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return token
         named = {name: claims[name] for name in _CLAIMS if claims.get(name)} if isinstance(claims, dict) else {}
-        if named.keys() & {"sub", "oid", "chatgpt_account_id", "account_id", "client_id"}:
+        if named.keys() & _OWN_CLAIMS:
             return "jwt " + json.dumps(named, sort_keys=True)
     return token

@@ -14,6 +14,9 @@ from thoughtkeep.turns import Json
 # A run of digits that may be an integer past 64 bits (or a float with more digits than a double holds).
 _LONG_NUMBER = re.compile(rb"[0-9]{17}")
 
+# Integers up to here are doubles, each its own; past the largest double there are none.
+_EXACT, _LARGEST = 2**53, 2**1023
+
 
 class NotJson(ValueError):
     """The text is no JSON that can be read."""
@@ -46,8 +49,11 @@ def _slow_loads(text: bytes) -> Json:
 
 
 def dumps(value: Json) -> str:
-    """Compact JSON text that can be encoded as UTF-8: lone surrogates stay escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON text that can be encoded as UTF-8: lone surrogates stay escaped.
+
+    Raises ValueError where JSON has no word for a value: NaN, the infinities.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -56,13 +62,15 @@ def dumps(value: Json) -> str:
 
 
 def canonical(value: Json) -> str:
-    """One text for all spellings of a value: keys sorted, `1.0` as `1`."""
+    """One text for all spellings of a value: keys sorted, numbers as a JavaScript client would write them back."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
 
 
 def _plain(value: Json) -> Json:
-    if isinstance(value, float) and value.is_integer():  # a JavaScript client writes 1.0 as 1
+    if isinstance(value, float) and value.is_integer():  # JavaScript writes 1.0 as 1
         return int(value)
+    if isinstance(value, int) and _EXACT < abs(value) < _LARGEST:  # and an id of 19 digits as its nearest double
+        return int(float(value))
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -84,8 +92,8 @@ def arguments(raw: Json) -> str:
             return raw.strip() or "{}"
     try:
         return canonical(value) if value or value in (0, False) else "{}"
-    except RecursionError:
-        return raw if isinstance(raw, str) else "{}"
+    except RecursionError:  # nested too deep to sort: its words then, in the order they came
+        return canonical(strings(value))
 
 
 def is_whole(raw: str) -> bool:

@@ -25,7 +25,7 @@ FILLERS = frozenset(
 _FILLERS = frozenset(same_base64(filler) for filler in FILLERS)
 
 # The keys of an entry that say nothing of what it holds.
-_LABELS = ("type", "format", "index")
+_LABELS = ("format", "index", "id")
 
 
 def is_filler(text: str) -> bool:
@@ -35,12 +35,14 @@ def is_filler(text: str) -> bool:
 
 def damaged(have: Json, issued: Json) -> bool:
     """Whether what the request has is a damaged copy of what was issued; false for an equal or another whole value."""
+    if issued is None:
+        return False  # nothing was issued that could be missing
     if isinstance(issued, str):
         if not isinstance(have, str) or have == issued:
             return have is None
         if same_base64(have) == same_base64(issued):
             return False
-        if is_filler(have) or issued.startswith(have):
+        if is_filler(have) or same_base64(issued).startswith(same_base64(have)):
             return True
         return len(issued) >= 8 and is_base64(issued) and not is_base64(have)
     if isinstance(issued, dict) and isinstance(have, dict):
@@ -58,36 +60,33 @@ def _joined(have: Json, issued: Json) -> Json:
     return {**have, **filled}
 
 
-def essence(entries: list[Json]) -> list[Json]:
+def essence(value: Json) -> Json:
     """What a provider checks in a list of entries: kind and content, not labels or nulls."""
-    return [_essence(entry) for entry in entries]
-
-
-def _essence(entry: Json) -> Json:
-    if not isinstance(entry, dict):
-        return entry
-    return {
-        key: same_base64(value) if isinstance(value, str) else value
-        for key, value in entry.items()
-        if key not in ("format", "index", "id") and value not in (None, "")
-    }
+    if isinstance(value, str):
+        return same_base64(value)
+    if isinstance(value, list):
+        return [essence(entry) for entry in value]
+    if isinstance(value, dict):
+        named = {key: inner for key, inner in value.items() if key not in _LABELS and inner not in (None, "")}
+        return {key: essence(inner) for key, inner in named.items()}
+    return value
 
 
 def _made_of(have: list[Json], issued: list[Json]) -> bool:
-    """Whether every word of the client's entries was issued in these entries (fragments, copies, fewer of them)."""
-    words = [same_base64(text) for text in _content(issued)]
-    whole = "".join(words)
-    return all(same_base64(text) in whole or is_filler(text) for text in _content(have))
+    """Whether every word of the client's entries was issued in these entries (fragments, copies, fewer of them).
+
+    A client that glues two entries together glues their texts, and loses what stood between them: so field by field.
+    """
+    whole: dict[str, str] = {}
+    for key, text in _content(issued):
+        whole[key] = whole.get(key, "") + same_base64(text)
+    return all(same_base64(text) in whole.get(key, "") or is_filler(text) for key, text in _content(have))
 
 
-def _content(entries: list[Json]) -> list[str]:
-    found: list[str] = []
-    for entry in entries:
-        if isinstance(entry, dict):
-            found += strings([value for key, value in entry.items() if key not in (*_LABELS, "id")])
-        else:
-            found += strings(entry)
-    return found
+def _content(entries: list[Json]) -> list[tuple[str, str]]:
+    """The words of some entries, each with the name of its field; those of an entry that is no object have none."""
+    fields = [item for entry in entries for item in (entry.items() if isinstance(entry, dict) else [("", entry)])]
+    return [(key, text) for key, value in fields if key not in (*_LABELS, "type") for text in strings(value)]
 
 
 def mend(
@@ -96,17 +95,16 @@ def mend(
     issued: Mapping[str, Json],
     reason: str,
     spell: Callable[[str], str] = str,
-    wide: tuple[str, ...] = (),
 ) -> Iterator[Edit]:
     """The edits that give the object at `at` what it lacks of the issued keys.
 
-    `spell` turns a key as issued into the client's spelling; a key of `have` may be in either. `wide` are keys that
-    stand elsewhere already and are not due here. A key with a slash stands one object deeper (`function/token`).
+    `spell` turns a key as issued into the client's spelling; a key of `have` may be in either. A key with a slash
+    stands one object deeper (`function/token`).
     """
     for key, value in issued.items():
         name = spell(key)
         present = next((have[form] for form in (name, key) if form in have), None)
-        if key in wide or (present is not None and not damaged(present, value)):
+        if not damaged(present, value):
             continue
         written = name if name in have or key not in have else key
         outer, _, inner = written.rpartition("/")

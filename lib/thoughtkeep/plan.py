@@ -68,7 +68,9 @@ def _joined(split: list[Said]) -> Said:
 
 
 def _has_state(said: Said) -> bool:
-    return any(message.state for message in said.messages) or any(piece.state for piece in said.pieces)
+    """Whether the client brings state; a key that it has as null (SDKs write all that they know) is none."""
+    states = [message.state for message in said.messages] + [piece.state for piece in said.pieces]
+    return any(value is not None for state in states for value in state.values())
 
 
 def _unbound(found: list[Match], due: dict[int, list[Edit]], ask: Ask, trail: Trail) -> list[Missed]:

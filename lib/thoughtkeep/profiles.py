@@ -176,12 +176,16 @@ def profile_for(host: str) -> Profile:
 def group_of(host: str, port: int) -> str:
     """Whose host this is: the profile's group, or the host and port themselves where no profile names it."""
     profile = profile_for(host)
-    return f"{host.lower()}:{port}" if profile is NEUTRAL else profile.name
+    return f"{host.lower().rstrip('.')}:{port}" if profile is NEUTRAL else profile.name
 
 
 # -- models -----------------------------------------------------------------------------------------------------------
 
-_SUFFIX = re.compile(r"(-latest|-\d{8}|-\d{4}-\d{2}-\d{2}|-v\d+:\d+|:[a-z0-9._-]+|@[a-z0-9._-]+)$")
+# A variant begins with a letter: behind the colon of Ollama's `qwen3:32b` stands the size, which is another model's.
+_SUFFIX = re.compile(r"(-latest|-\d{8}|-\d{4}-\d{2}-\d{2}|-v\d+:\d+|:[a-z][a-z0-9._-]*|@[a-z0-9._-]+)$")
+
+# Bedrock's: a region, where one is named, and the vendor.
+_BEDROCK = re.compile(r"^([a-z-]+\.)?anthropic\.")
 
 _FAMILY = re.compile(
     r"gemini|claude|grok|deepseek|kimi|glm|qwen|qwq|minimax|magistral|mistral|gpt-oss|gpt|(?<![a-z0-9])o[1-9](?![0-9a-z])"
@@ -190,8 +194,14 @@ _FAMILY = re.compile(
 
 @lru_cache(maxsize=1024)
 def plain_model(model: str) -> str:
-    """A model's name without gateway prefix, date, `@version`, `-latest` and `:variant`."""
+    """A model's name without gateway prefix, date, `@version`, `-latest` and `:variant`.
+
+    A fine-tuned model's name (`ft:base:owner:name:id`) is all of it.
+    """
     name = model.lower().rpartition("/")[2]
+    if name.startswith("ft:"):
+        return name
+    name = _BEDROCK.sub("", name)
     while (shorter := _SUFFIX.sub("", name)) != name:
         name = shorter
     return name
@@ -200,7 +210,8 @@ def plain_model(model: str) -> str:
 @lru_cache(maxsize=1024)
 def family_of(model: str) -> str:
     """The family whose models read each other's state; empty where the name tells none."""
-    found = _FAMILY.search(model.lower())
+    name = model.lower()
+    found = _FAMILY.search(name.rpartition("/")[2]) or _FAMILY.search(name)
     name = found[0] if found else ""
     return "gpt" if name.startswith("o") else name
 
@@ -245,8 +256,14 @@ def withheld(profile: Profile, group: str, ask: Ask, kept: Kept) -> str:
 
 def same_upstream(name: str, pin: str) -> bool:
     """Whether a request's pin (`google-ai-studio`, `amazon-bedrock/us`) means the upstream that an answer named."""
-    return _slug(pin.partition("/")[0]) == _slug(name)
+    plain = _plain_upstream(name)
+    return _plain_upstream(pin.partition("/")[0]) == _UPSTREAMS.get(plain, plain)
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+# Names in answers that are not the pin in other letters (openrouter.ai `/api/v1/providers`: name, slug).
+_UPSTREAMS = {"google": "googlevertex"}
+
+
+def _plain_upstream(name: str) -> str:
+    """Letters and digits alone: `Moonshot AI` is pinned as `moonshotai`, `AtlasCloud` as `atlas-cloud`."""
+    return re.sub(r"[^a-z0-9]+", "", name.lower())

@@ -18,9 +18,12 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 # Values that are passed over are scanned, not kept: numbers as text, so that no digit limit applies.
 _skip = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
 
+_OF_OBJECTS = (Op.PUT, Op.DROP)
+_OF_ARRAYS = (Op.INSERT, Op.MOVE)
+
 
 class Unfit(ValueError):
-    """The edits do not fit the text: no such path, no JSON there, or nested too deep to walk."""
+    """The edits do not fit the text: no such path, no JSON there, nested too deep to walk, or no JSON to be written."""
 
 
 @dataclass(slots=True)
@@ -54,12 +57,15 @@ class _Container:
     start: int
     stop: int
     members: list[_Member]
+    last: dict[str | int, _Member] = field(init=False)  # of duplicate keys the last one counts, as for every reader
+
+    def __post_init__(self) -> None:
+        self.last = {member.key: member for member in self.members}
 
     def find(self, key: str | int) -> _Member:
-        for member in reversed(self.members):  # of duplicate keys the last one counts, as for every reader
-            if member.key == key:
-                return member
-        raise Unfit(f"no {key!r} there")
+        if key not in self.last:
+            raise Unfit(f"no {key!r} there")
+        return self.last[key]
 
 
 def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
@@ -71,20 +77,28 @@ def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
         else:
             root.at(edit.at).edits.append(edit)
         if edit.op is Op.MOVE:
+            if edit.at[: len(edit.source)] == edit.source:
+                raise Unfit("nothing moves into itself")
             root.at(edit.source)
+            root.at(edit.source[:-1]).edits.append(Edit(Op.REMOVE, edit.source))
     try:
         text = body.decode("utf-8")
         start = _space(text, 0)
         tree = _scan(text, start, root)
+        if _space(text, tree.stop) != len(text):
+            raise Unfit("more than one value")
         out = [text[:start], *_emit(text, tree, root, root, tree), text[tree.stop :]]
         return "".join(out).encode("utf-8")
-    except (UnicodeError, IndexError, RecursionError, json.JSONDecodeError) as fault:
+    except Unfit:
+        raise
+    except (ValueError, IndexError, RecursionError) as fault:
         raise Unfit(f"the body cannot be walked: {type(fault).__name__}") from fault
 
 
 def _space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
-    return found.end() if found else at
+    assert found  # it matches the empty text
+    return found.end()
 
 
 def _scan(text: str, start: int, node: _Node) -> _Container:
@@ -130,6 +144,8 @@ def _scan(text: str, start: int, node: _Node) -> _Container:
 def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container) -> Iterator[str]:
     """The text of an object or array, edited."""
     edits = node.edits
+    if any(edit.op in (_OF_ARRAYS if text[tree.start] == "{" else _OF_OBJECTS) for edit in edits):
+        raise Unfit("an object is edited as an array, or an array as an object")
     dropped = {edit.key for edit in edits if edit.op is Op.DROP}
     put = {edit.key: dumps(edit.value) for edit in edits if edit.op is Op.PUT}
     removed = {edit.at[-1] for edit in edits if edit.op is Op.REMOVE}
@@ -151,7 +167,9 @@ def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container
             continue
         head, tail = text[member.start : member.value], text[member.stop : member.end]
         wanted = node.below.get(key)
-        if isinstance(key, str) and key in put:
+        if tree.last[key] is not member:
+            value = text[member.value : member.stop]
+        elif isinstance(key, str) and key in put:
             value = put.pop(key)
         elif key in replaced:
             value = replaced[key]

@@ -118,13 +118,38 @@ class Said:
         return tuple(piece.call for piece in self.pieces if piece.call)
 
 
+class Who(StrEnum):
+    """Who speaks in a conversation."""
+
+    SYSTEM = "system"  # system and developer messages, wherever they stand
+    USER = "user"
+    ASSISTANT = "assistant"
+    CALL = "call"  # a tool call: `name` and its canonical arguments
+    RESULT = "result"  # the result of a tool call, `name` as the call's
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One thing said in a conversation, in plain words, and where: the place of its message, and of its own block.
+
+    `block` is its place in the message's content where that is a list; the message's place where it is a string.
+    """
+
+    who: Who
+    text: str
+    at: Path
+    block: Path
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A request, read: which model is asked, and the conversation so far.
 
     `first` is the first user words; `words` what came after the last assistant turn; `pins` the upstreams that the
     request allows, empty where it allows any; `choices` how many answers it wants; `held` whether the server keeps the
-    state of the conversation itself; `spelling` how the client spells keys that have two spellings.
+    state of the conversation itself; `tools` whether it defines any; `talk` all that was said, in order; `spelling` how
+    the client spells keys that have two spellings.
     """
 
     format: str
@@ -137,6 +162,8 @@ class Ask:
     pins: tuple[str, ...] = ()
     choices: int = 1
     held: bool = False
+    tools: bool = False
+    talk: tuple[Utterance, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
 
@@ -158,7 +185,7 @@ class Kept:
     place before the turn, the places that the turn may lead to, all words before it, the words just before it.
     `call_ids` are the provider's ids as given, `values` digests of its opaque values. `made` is in Unix seconds.
     `frame` is a digest of the request that it was made for, `since` the first assistant turn that stood there with its
-    thinking: for models that bind their thinking to both.
+    thinking: for models that bind their thinking to both. `tools` says whether the request defined any.
     """
 
     id: str
@@ -177,6 +204,7 @@ class Kept:
     values: tuple[str, ...] = ()
     frame: str = ""
     since: int = 0
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

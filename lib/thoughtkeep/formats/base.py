@@ -43,6 +43,9 @@ class Assembler(Protocol):
     def ended(self) -> bool:
         """Whether the answer reached its semantic end, whatever happens to the connection afterwards."""
 
+    def held(self) -> Json:
+        """All strings that are held of the answer, in whatever arrangement: what it takes in memory."""
+
     def turns(self) -> list[Turn]:
         """One turn a choice or candidate, as far as it has come; without its end only what had closed."""
 

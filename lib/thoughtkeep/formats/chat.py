@@ -47,7 +47,7 @@ class ChatFormat:
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
             return None
         named = found[1] or (deployment[1] if (deployment := _DEPLOYMENT.search(path)) else "")
-        model = body.get("model", named)
+        model = body.get("model") or named
         return Endpoint(self, model, body.get("stream") is True) if isinstance(model, str) and model else None
 
     def read(self, body: Json, endpoint: Endpoint) -> Ask:
@@ -195,29 +195,34 @@ def _content_edits(said: Said, turn: Turn) -> Iterator[Edit]:
     if not any(piece.kind is Kind.THOUGHT for piece in issued):
         return
     told = [piece for piece in said.pieces if not piece.call]
-    home = _home(said)
     if any(piece.at is not None and len(piece.at) > 3 for piece in told):
         yield from _block_edits(issued, told)
         return
+    places = {piece.at[:2] for piece in told if piece.at}
+    if len(places) > 1:
+        return  # told in several messages: one of them would say the words of the others again
+    at = next(iter(places), _home(said).at)
     words = bare(visible(told))
     if any(isinstance(piece.value, str) for piece in issued):
         tagged = "".join(piece.text for piece in issued)
-        if words == bare(visible(issued)) and not any("<think>" in piece.text for piece in told):
-            yield _content(home, said, tagged)
+        if words == bare(visible(issued)) and not _is_tagged(told):
+            yield Edit(Op.PUT, at, key="content", value=tagged, reason=CONTENT_RESTORED)
     elif words in (bare(visible(issued)), bare(turn.prose) + bare(visible(issued))):
-        yield _content(home, said, [piece.value for piece in issued])
+        value = [piece.value for piece in issued]
+        yield Edit(Op.PUT, at, key="content", value=value, reason=CONTENT_RESTORED)
 
 
-def _content(home: Message, said: Said, value: Json) -> Edit:
-    at = next((piece.at[:2] for piece in said.pieces if piece.at and piece.kind is Kind.TEXT), home.at)
-    return Edit(Op.PUT, at, key="content", value=value, reason=CONTENT_RESTORED)
+def _is_tagged(told: Sequence[Piece]) -> bool:
+    return any("<think>" in piece.text for piece in told)
 
 
 def _block_edits(issued: Sequence[Piece], told: Sequence[Piece]) -> Iterator[Edit]:
     """Insert the thinking blocks that an array of content lost, each before what it led to."""
     pairs = align(issued, told)
     for number, piece in enumerate(issued):
-        if piece.kind is not Kind.THOUGHT or pairs.to[number] is not None or piece.value is None:
+        if piece.kind is not Kind.THOUGHT or pairs.to[number] is not None:
+            continue
+        if isinstance(piece.value, str) and _is_tagged(told):
             continue
         follower = next((to for to in pairs.to[number + 1 :] if to is not None), None)
         leader = next((to for to in reversed(pairs.to[:number]) if to is not None), None)
@@ -225,6 +230,5 @@ def _block_edits(issued: Sequence[Piece], told: Sequence[Piece]) -> Iterator[Edi
         beside = None if near is None else told[near].at
         if beside is not None and isinstance(beside[-1], int):
             index = beside[-1] + (follower is None)
-            yield Edit(
-                Op.INSERT, beside[:-1], index=index, value=piece.value, reason="reasoning in the content restored"
-            )
+            value = {"type": "text", "text": piece.value} if isinstance(piece.value, str) else piece.value
+            yield Edit(Op.INSERT, beside[:-1], index=index, value=value, reason=CONTENT_RESTORED)

@@ -97,7 +97,7 @@ class _Choice:
         """One delta, or the message of a plain answer (`whole`)."""
         for key, value in delta.items():
             if key == "content":
-                self._content(value)
+                self._content(value, whole)
             elif key == "tool_calls":
                 self._calls(value, whole)
             elif value is None or key in FURNITURE:
@@ -107,14 +107,16 @@ class _Choice:
             elif key in ENTRIES and isinstance(value, list):
                 entries = self.state.setdefault(key, [])
                 for piece in value:
-                    self._entry(entries, piece)
+                    self._entry(entries, piece, whole)
             else:
                 self._other(key, value)
         for prose, opaque in self.profile.pairs:
             if delta.get(opaque):  # the prose up to here belongs to this opaque value, and to no other
-                self.closed[prose] = "".join(self.prose.pop(prose, ()))
+                self.closed.pop(prose, None)
+                if said := self.prose.pop(prose, None):
+                    self.closed[prose] = "".join(said)
 
-    def _content(self, value: Json) -> None:
+    def _content(self, value: Json, whole: bool) -> None:
         if isinstance(value, str):
             if self.blocks is None:
                 self.text.append(value)
@@ -125,7 +127,7 @@ class _Choice:
                 words = "".join(self.text)
                 self.blocks = [{"type": "text", "text": words}] if words else []
             for block in value:
-                add_block(self.blocks, block)
+                self.blocks.append(block) if whole else add_block(self.blocks, block)
 
     def _prose(self, key: str, value: Json) -> None:
         if not isinstance(value, str):
@@ -137,13 +139,11 @@ class _Choice:
         else:
             said.append(value)
 
-    def _entry(self, entries: list[Json], piece: Json) -> None:
-        last = entries[-1] if entries and isinstance(piece, dict) else None
-        if self.profile.cumulative and isinstance(last, dict):
-            before, now = last.get("text"), piece.get("text")
-            if isinstance(before, str) and isinstance(now, str) and before and now.startswith(before):
-                last["text"] = ""
-        add_entry(entries, piece)
+    def _entry(self, entries: list[Json], piece: Json, whole: bool) -> None:
+        if whole:  # only a stream has entries in pieces: what a plain answer parts is parted
+            entries.append(piece)
+        else:
+            add_entry(entries, piece, cumulative=self.profile.cumulative)
 
     def _other(self, key: str, value: Json) -> None:
         """A key that nobody told us of. Deltas append; a value that comes again whole is the same value."""
@@ -178,7 +178,7 @@ class _Choice:
         a name begins a call, unless the call before it still waits for the rest of its arguments.
         """
         index = piece.get("index")
-        call = self.slots.get(index) if isinstance(index, int) else (self.calls[-1] if self.calls else None)
+        call = self.slots.get(index) if isinstance(index, int) else self._named(piece.get("id"))
         inner = piece.get("function") or piece.get("custom")
         if call is None or not isinstance(inner, dict) or not inner.get("name"):
             return call
@@ -190,11 +190,20 @@ class _Choice:
         says = other or bool(inner.get("arguments") or inner.get("input"))  # some repeat id and name in every delta
         return call if waits or not says else None
 
+    def _named(self, call_id: Json) -> _Call | None:
+        """The newest call of this id; where none has it, the newest of all."""
+        newest = self.calls[-1] if self.calls else None
+        return next((call for call in reversed(self.calls) if call_id and call.value.get("id") == call_id), newest)
+
+    def held(self) -> Json:
+        calls = [[call.value, call.arguments] for call in self.calls]
+        return [self.text, self.blocks, calls, self.prose, self.state, self.closed]
+
     def turn(self, complete: bool) -> Turn:
         """The choice as a turn: the whole of it, or (not complete) what had closed with a signature."""
-        prose = {name: "".join(said) for name, said in self.prose.items()} | self.closed
         if not complete:
             return self._partial()
+        prose = {name: "".join(said) for name, said in self.prose.items()} | self.closed
         pieces = self._pieces()
         shown = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
         state = _returned({**prose, **self.state}, self.profile)
@@ -349,6 +358,10 @@ class ChatAssembler:
         if self.failed or not self._choices:
             return False
         return self._done or all(choice.finished for choice in self._choices.values())
+
+    def held(self) -> Json:
+        """See Assembler."""
+        return [choice.held() for choice in self._choices.values()]
 
     def turns(self) -> list[Turn]:
         """See Assembler."""

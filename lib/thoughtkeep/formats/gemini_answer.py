@@ -91,7 +91,14 @@ def set_at(args: Json, path: str, value: Json) -> Json:
             if following is None:
                 node[step] = _grown(node.get(step), value)
             node = node.setdefault(step, fresh)
+        else:
+            break  # the path leads through a value of another kind
     return args
+
+
+def _value(key: str, value: Json) -> Json:
+    """The value of a streamed argument: null comes as the name of an enum (google-genai's types)."""
+    return None if key in ("nullValue", "null_value") else value
 
 
 def _grown(have: Json, value: Json) -> Json:
@@ -103,7 +110,7 @@ class _Candidate:
     """One candidate on its way."""
 
     parts: list[dict[str, Json]] = field(default_factory=list)
-    open_call: dict[str, Json] | None = None
+    open: dict[str, Json] | None = None  # the part whose call is still coming
     finished: bool = False
 
     def take(self, part: Mapping[str, Json]) -> None:
@@ -130,25 +137,25 @@ class _Candidate:
         """
         going = bool(call.get("willContinue") or call.get("will_continue"))
         beside = {key: inner for key, inner in part.items() if key not in _CALL}
-        current = self.open_call
-        if call.get("name") or current is None:
+        part_of = self.open
+        if call.get("name") or part_of is None:
             if not call:
                 return
-            current = {key: inner for key, inner in call.items() if key not in _STREAMING}
-            self.parts.append({"functionCall": current, **beside})
-        else:
-            self.parts[-1].update(beside)
-        self.open_call = current if going else None
+            part_of = {"functionCall": {key: inner for key, inner in call.items() if key not in _STREAMING}}
+            self.parts.append(part_of)
+        part_of.update(beside)
+        self.open = part_of if going else None
+        current = part_of["functionCall"]
         for piece in call.get("partialArgs") or call.get("partial_args") or ():
             path = piece.get("jsonPath", piece.get("json_path")) if isinstance(piece, dict) else None
-            if isinstance(path, str):
-                values = [piece[key] for key in piece if key.endswith(("Value", "_value"))]
-                current["args"] = set_at(current.get("args") or {}, path, values[0] if values else None)
+            values = [_value(key, piece[key]) for key in piece if key.endswith(("Value", "_value"))] if path else []
+            if isinstance(path, str) and values:
+                current["args"] = set_at(current.get("args") or {}, path, values[0])
 
     def turn(self, complete: bool) -> Turn:
         parts = self.parts
         if not complete:  # unsigned text may be cut short; a call whose arguments still come is none
-            parts = [part for part in parts if part.get("functionCall") is not self.open_call or self.open_call is None]
+            parts = [part for part in parts if part is not self.open]
         pieces = tuple(part_piece(part) for part in parts)
         prose = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
         return Turn(tuple(_stored(piece) for piece in pieces), prose=prose, complete=complete)
@@ -209,6 +216,10 @@ class GeminiAssembler:
         """See Assembler."""
         done = [candidate.finished for candidate in self._candidates.values()]
         return bool(done) and all(done) and not self.failed
+
+    def held(self) -> Json:
+        """See Assembler."""
+        return [have.parts for have in self._candidates.values()]
 
     def turns(self) -> list[Turn]:
         """See Assembler."""

@@ -12,12 +12,13 @@ _GROWING = ("text", "summary", "thinking")
 _NESTED = ("thinking", "summary", "content")
 
 
-def add_entry(entries: list[Json], piece: Json) -> None:
+def add_entry(entries: list[Json], piece: Json, *, cumulative: bool = False) -> None:
     """Add one streamed piece of `reasoning_details` or the like, to the last entry where it belongs to it.
 
     OpenRouter's streams (seen on the wire): `index` may be 0 for all, so a change of type, id or format also starts an
     entry; the signature may come last and alone; a signed entry that gets more text is another entry; `data` is whole
-    in its piece, and is never joined.
+    in its piece, and is never joined. Where pieces may be `cumulative`, one that begins with all that came before and says
+    more takes its place (MiniMax's documentation).
     """
     if not isinstance(piece, dict):
         entries.append(piece)
@@ -27,8 +28,10 @@ def add_entry(entries: list[Json], piece: Json) -> None:
         entries.append(dict(piece))
         return
     for key, value in piece.items():
-        if key in _GROWING and isinstance(value, str) and isinstance(last.get(key), str):
-            last[key] += value
+        have = last.get(key)
+        if key in _GROWING and isinstance(value, str) and isinstance(have, str):
+            repeats = cumulative and have and value.startswith(have) and len(value) > len(have)
+            last[key] = value if repeats else have + value
         elif value not in (None, "") or key not in last:
             last[key] = value
 
@@ -36,7 +39,7 @@ def add_entry(entries: list[Json], piece: Json) -> None:
 def _continues(last: dict[str, Json], piece: dict[str, Json]) -> bool:
     if last.get("type") != piece.get("type") or last.get("index") != piece.get("index"):
         return False
-    if any(last.get(key) and piece.get(key) and last[key] != piece[key] for key in ("id", "format")):
+    if any(last.get(key) and piece.get(key) and last[key] != piece[key] for key in ("id", "format", "tool_call_id")):
         return False
     if any(isinstance(piece.get(key), list) for key in _NESTED) or piece.get("encrypted_content"):
         return bool(piece.get("id")) and piece.get("id") == last.get("id")
@@ -62,7 +65,7 @@ def add_block(blocks: list[Json], piece: Json) -> None:
                 add_block(have, inner)
         elif key in _GROWING and isinstance(value, str) and isinstance(have, str):
             last[key] = have + value
-        elif value is not None or key not in last:
+        elif value not in (None, "") or key not in last:
             last[key] = value
 
 

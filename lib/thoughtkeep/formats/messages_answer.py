@@ -144,6 +144,10 @@ class MessagesAssembler:
         """See Assembler."""
         return self._finished and not self.failed
 
+    def held(self) -> Json:
+        """See Assembler."""
+        return [*self._blocks.values(), *self._pieces.values()]
+
     def turns(self) -> list[Turn]:
         """See Assembler. Without the end: the blocks that were closed, up to the first that was not."""
         whole = self.ended

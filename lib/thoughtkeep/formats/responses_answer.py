@@ -128,6 +128,10 @@ class ResponsesAssembler:
         """See Assembler."""
         return self._finished and not self.failed
 
+    def held(self) -> Json:
+        """See Assembler."""
+        return list(self._items.values())
+
     def turns(self) -> list[Turn]:
         """See Assembler. Items are done one by one: without the end, those that were."""
         items = [self._items[index] for index in sorted(self._items)]

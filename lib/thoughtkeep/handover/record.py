@@ -1,0 +1,55 @@
+"""A handover in the store: kept like a turn, under the place where the conversation changed hands.
+
+So it lives and is forgotten with its conversation, and needs nothing of its own from a store. Its place is digested
+with the target model: the same conversation may be handed to several.
+"""
+
+from dataclasses import dataclass
+
+from thoughtkeep.identity import Trail, digest
+from thoughtkeep.profiles import plain_model
+from thoughtkeep.turns import Kept, Kind, Owner, Piece, Turn
+
+FORMAT = "handover"
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What was made of a place: the summary, or (`text` empty) that the full history went on. `made` in Unix seconds."""
+
+    text: str
+    made: float
+    source: str = ""
+
+
+def place_of(key: bytes, context: str, model: str) -> str:
+    """The digest under which a handover to a model is kept, at the place whose context this is."""
+    return digest(key, "handover", context, plain_model(model))
+
+
+def places_of(key: bytes, trail: Trail, model: str) -> list[str]:
+    """That of each place of a conversation: before each assistant turn, and at its end."""
+    return [place_of(key, place.context, model) for place in (*trail.places, trail.end)]
+
+
+def to_kept(handover: Handover, place: str, tenant: str, root: str, model: str) -> Kept:
+    """As the store keeps it. The same place is written once: a second try replaces the first."""
+    return Kept(
+        id=f"{FORMAT}-{tenant[:16]}-{place}",
+        tenant=tenant,
+        owner=Owner(FORMAT, model, handover.source),
+        format=FORMAT,
+        root=root,
+        lineage=place,
+        after=(),
+        context=place,
+        near="",
+        thinking="absent",
+        made=handover.made,
+        turn=Turn((Piece(Kind.TEXT, handover.text),), complete=bool(handover.text)),
+    )
+
+
+def from_kept(kept: Kept) -> Handover:
+    """As it was made."""
+    return Handover("".join(piece.text for piece in kept.turn.pieces), kept.made, kept.owner.served)

@@ -1,0 +1,214 @@
+"""Turns in an open SQLite file: written, found by mark, touched, counted.
+
+Everything here is synchronous and raises the errors of SQLite; one thread at a time may use it. Finding reads the mark
+index, and rows only of turns that were not read lately.
+"""
+
+import json
+import sqlite3
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Literal
+
+from thoughtkeep.turns import Kept
+
+from . import records
+from .base import ORIGINS, PER_KEY, SCANNED
+from .cache import Cache
+from .found import Found, origin_of
+from .marks import Mark, Question, own_marks, shared_marks
+from .shelf import Entry
+
+# Bytes of records whose turns are kept decoded, and how many origins are.
+CACHED_BYTES = 32 * 1024 * 1024
+CACHED_ORIGINS = 4096
+
+# Bytes that a row takes beyond its record, and each mark of it.
+ROW_BYTES = 200
+MARK_BYTES = 45
+
+# Both run on the index alone, newest first, and stop after a fixed number of rows for each digest.
+_OWN = """
+SELECT (SELECT group_concat(turn) FROM (
+    SELECT turn FROM mark WHERE digest = wanted.value ORDER BY made DESC, turn DESC LIMIT ?
+)) FROM json_each(?) AS wanted
+"""
+_SHARED = """
+SELECT (SELECT group_concat(turn) FROM (
+    SELECT turn, tenant FROM mark WHERE digest = wanted.value ORDER BY made DESC, turn DESC LIMIT ?
+) WHERE tenant <> ?) FROM json_each(?) AS wanted
+"""
+
+_USE = """
+INSERT INTO conversation (name, used, turns, bytes) VALUES (?, ?, 1, ?)
+ON CONFLICT (name) DO UPDATE
+SET used = max(used, excluded.used), turns = turns + 1, bytes = bytes + excluded.bytes
+"""
+_INSERT = "INSERT INTO turn (name, conversation, bytes, made, marks, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class Database:
+    """The tables of a store. `skipped` is told of each record that could not be read."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, key: bytes, skipped: Callable[[records.Unreadable], None]
+    ) -> None:
+        self.connection = connection
+        self._digest = blake2b(key=key, digest_size=8)
+        self._name = blake2b(key=key, digest_size=16)
+        self._skipped = skipped
+        self._turns: Cache[Kept] = Cache(CACHED_BYTES)
+        self._origins: Cache[records.Traced] = Cache(CACHED_ORIGINS)
+
+    @contextmanager
+    def transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
+        """Run the block in one transaction: all of it, or nothing."""
+        if self.connection.in_transaction:  # an earlier one could not even be taken back
+            self.connection.execute("ROLLBACK")
+        self.connection.execute(f"BEGIN {kind}")
+        try:
+            yield
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:  # a full disk makes SQLite roll back by itself
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def write(self, batch: Sequence[tuple[Entry, records.Record]], touched: Mapping[str, float]) -> None:
+        """Write turns, in place of those with their ids, and when turns were used."""
+        written = []
+        with self.transaction("IMMEDIATE"):
+            for entry, record in batch:
+                written.append((self._insert(entry.kept, record, entry.put), entry.kept, record))
+            self._touch(touched)
+        for number, kept, record in written:
+            self._turns.put(number, kept, len(record.head) + len(record.body))
+
+    def find(self, question: Question) -> Found:
+        """Return the turns and origins that the question asks for, ranked by their row numbers."""
+        found = Found()
+        with self.transaction("DEFERRED"):
+            own = self._numbers(_OWN, (PER_KEY,), question.own)
+            others = self._numbers(_SHARED, (SCANNED, self._tenant(question.tenant)), question.shared)
+            for number, kept in self._load_turns(own):
+                if question.finds(kept):
+                    found.turns[kept.id] = ((kept.made, number), kept)
+            # The highest numbers are those put last.
+            for number, (id_, tenant, origin) in self._load_origins(sorted(others)[-ORIGINS:]):
+                if question.traces(tenant, origin):
+                    found.origins[id_] = ((origin.made, number), origin)
+        return found
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many turns and conversations there are, and their bytes."""
+        query = "SELECT coalesce(sum(turns), 0), count(*), coalesce(sum(bytes), 0) FROM conversation"
+        turns, conversations, size = self.connection.execute(query).fetchone()
+        return turns, conversations, size
+
+    def delete(self, turns: Iterable[tuple[int, float, bytes]]) -> None:
+        """Delete rows and their marks, given number, `made` and packed marks. The conversation is the caller's."""
+        for number, made, packed in turns:
+            marks = [(digest, made, number) for digest in _unpack(packed)]
+            self.connection.executemany("DELETE FROM mark WHERE digest = ? AND made = ? AND turn = ?", marks)
+            self.connection.execute("DELETE FROM turn WHERE number = ?", (number,))
+
+    def _insert(self, kept: Kept, record: records.Record, used: float) -> int:
+        name = self._name_of("turn", kept.id)
+        query = "SELECT number, made, marks, conversation, bytes FROM turn WHERE name = ?"
+        if row := self.connection.execute(query, (name,)).fetchone():
+            self.delete([row[:3]])
+            self.connection.execute(
+                "UPDATE conversation SET turns = turns - 1, bytes = bytes - ? WHERE number = ?", (row[4], row[3])
+            )
+            self.connection.execute("DELETE FROM conversation WHERE number = ? AND turns = 0", (row[3],))
+        own = self._digests(own_marks(kept))
+        shared = self._digests(shared_marks(kept))
+        size = len(record.head) + len(record.body) + ROW_BYTES + MARK_BYTES * (len(own) + len(shared))
+        conversation = self._name_of("conversation", kept.tenant, kept.root)
+        self.connection.execute(_USE, (conversation, used, size))
+        query = "SELECT number FROM conversation WHERE name = ?"
+        (number,) = self.connection.execute(query, (conversation,)).fetchone()
+        values = (name, number, size, kept.made, _pack(own + shared), record.head, record.body)
+        turn = self.connection.execute(_INSERT, values).lastrowid
+        assert turn is not None
+        tenant = self._tenant(kept.tenant)
+        marks = [(digest, kept.made, turn, 0) for digest in own]  # the tenant is in the digest
+        marks += [(digest, kept.made, turn, tenant) for digest in shared]
+        self.connection.executemany("INSERT OR IGNORE INTO mark VALUES (?, ?, ?, ?)", marks)
+        return turn
+
+    def _touch(self, touched: Mapping[str, float]) -> None:
+        used: dict[int, float] = {}
+        for id_, now in touched.items():
+            query = "SELECT conversation FROM turn WHERE name = ?"
+            if row := self.connection.execute(query, (self._name_of("turn", id_),)).fetchone():
+                used[row[0]] = max(now, used.get(row[0], now))
+        for number, now in used.items():
+            self.connection.execute("UPDATE conversation SET used = max(used, ?) WHERE number = ?", (now, number))
+
+    def _numbers(self, query: str, parameters: tuple[int, ...], marks: Sequence[Mark]) -> set[int]:
+        rows = self.connection.execute(query, (*parameters, json.dumps(self._digests(marks))))
+        return {int(number) for (joined,) in rows if joined for number in joined.split(",")}
+
+    def _load_turns(self, numbers: set[int]) -> Iterator[tuple[int, Kept]]:
+        missing = []
+        for number in numbers:
+            if kept := self._turns.get(number):
+                yield number, kept
+            else:
+                missing.append(number)
+        query = "SELECT number, head, body FROM turn WHERE number IN (SELECT value FROM json_each(?))"
+        for number, head, body in self.connection.execute(query, (json.dumps(missing),)):
+            try:
+                kept = records.decode(head, body)
+            except records.Unreadable as error:
+                self._skipped(error)
+            else:
+                self._turns.put(number, kept, len(head) + len(body))
+                yield number, kept
+
+    def _load_origins(self, numbers: Sequence[int]) -> Iterator[tuple[int, records.Traced]]:
+        missing = []
+        for number in numbers:
+            if traced := self._origins.get(number):
+                yield number, traced
+            elif kept := self._turns.get(number):
+                yield number, records.Traced(kept.id, kept.tenant, origin_of(kept))
+            else:
+                missing.append(number)
+        query = "SELECT number, head FROM turn WHERE number IN (SELECT value FROM json_each(?))"
+        for number, head in self.connection.execute(query, (json.dumps(missing),)):
+            try:
+                traced = records.decode_head(head)
+            except records.Unreadable as error:
+                self._skipped(error)
+            else:
+                self._origins.put(number, traced, 1)
+                yield number, traced
+
+    def _digests(self, marks: Iterable[Mark]) -> list[int]:
+        return [self._digest_of(mark) for mark in marks]
+
+    def _tenant(self, tenant: str) -> int:
+        return self._digest_of(("tenant", tenant, ""))
+
+    def _digest_of(self, mark: Mark) -> int:
+        # 64 bits find candidates; whether one is an answer is asked of the turn itself.
+        digest = self._digest.copy()
+        digest.update("\0".join(mark).encode("utf-8", "surrogatepass"))
+        return int.from_bytes(digest.digest(), "big", signed=True)
+
+    def _name_of(self, *parts: str) -> bytes:
+        digest = self._name.copy()
+        digest.update("\0".join(parts).encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+
+def _pack(digests: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(digests)}q", *digests)
+
+
+def _unpack(packed: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(packed) // 8}q", packed)

@@ -1,0 +1,107 @@
+"""What a file has not taken yet: turns, and uses of turns. Safe for threads; each call is short.
+
+Here and nowhere else: that a turn leaves memory only after it was written as it is, and what a lookup answers about a
+turn that is in the file and waits as well.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from threading import Lock
+
+from thoughtkeep.turns import Kept
+
+from .found import Found
+from .marks import Question
+from .shelf import Entry, Shelf
+
+# Bytes of turns that wait for a file which does not take them.
+WAITING_BYTES = 64 * 1024 * 1024
+
+# Turns whose conversations wait to be counted as used.
+TOUCHED = 10_000
+
+# Numbers of waiting turns are higher than those of any row: what waits was put last.
+FIRST = 1 << 62
+
+
+class Waiting:
+    """Turns on a shelf, found like stored ones, until they are written."""
+
+    def __init__(self, *, ttl: float, max_bytes: int) -> None:
+        self._lock = Lock()
+        self._shelf = Shelf(ttl=ttl, max_bytes=min(max_bytes, WAITING_BYTES), first=FIRST)
+        self._touched: dict[str, float] = {}
+        self._unwritable: set[int] = set()
+
+    def put(self, kept: Kept, now: float) -> int:
+        """Add a turn. Returns how many others had to go for want of room."""
+        with self._lock:
+            return self._shelf.add(kept, now)
+
+    def touch(self, ids: Iterable[str], now: float) -> None:
+        """Take note that turns were used."""
+        with self._lock:
+            ids = tuple(ids)
+            self._shelf.touch(ids, now)
+            if len(self._touched) < TOUCHED:
+                self._touched.update(dict.fromkeys(ids, now))
+
+    def find(self, question: Question) -> Found:
+        """Return what waits and answers the question."""
+        with self._lock:
+            return self._shelf.find(question)
+
+    def merge(self, found: Found, stored: Found, question: Question) -> None:
+        """Add what the file has. A turn that was put again since it was written is what it is here."""
+        with self._lock:
+            for id_, item in stored.turns.items():
+                entry = self._shelf.get(id_)
+                if entry is None:
+                    found.turns.setdefault(id_, item)
+                elif question.finds(entry.kept):
+                    found.turns[id_] = (entry.rank, entry.kept)
+        for id_, origin in stored.origins.items():
+            found.origins.setdefault(id_, origin)
+
+    def take(self, count: int) -> tuple[list[Entry], Mapping[str, float]]:
+        """Return the turns that were put first, which go on waiting, and when turns were used, which does not."""
+        with self._lock:
+            touched, self._touched = self._touched, {}
+            return self._first(count), touched
+
+    def untake(self, touched: Mapping[str, float]) -> None:
+        """Have uses wait that could not be written."""
+        with self._lock:
+            self._touched = {**touched, **self._touched}
+
+    def unwritable(self, entry: Entry) -> None:
+        """The turn cannot be written: it stays as long as there is room."""
+        with self._lock:
+            self._unwritable.add(entry.rank[1])
+
+    def written(self, batch: Sequence[Entry]) -> None:
+        """These turns are in the file: they wait no longer, unless they were put again meanwhile."""
+        with self._lock:
+            for entry in batch:
+                if self._shelf.get(entry.kept.id) is entry:
+                    self._shelf.drop(entry.kept.id)
+
+    def last(self) -> int:
+        """Return the number of the turn that was put last."""
+        with self._lock:
+            return self._shelf.last
+
+    def owes(self, last: float = math.inf) -> bool:
+        """Whether a turn up to that number, or any use, is still to be written."""
+        with self._lock:
+            first = self._first(1)
+            return bool(self._touched) or bool(first and first[0].rank[1] <= last)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many turns and conversations there are, and their bytes."""
+        with self._lock:
+            return len(self._shelf), self._shelf.conversations, self._shelf.weight
+
+    def _first(self, count: int) -> list[Entry]:
+        return list(islice((entry for entry in self._shelf if entry.rank[1] not in self._unwritable), count))

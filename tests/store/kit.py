@@ -1,0 +1,112 @@
+"""What the tests of the store share: turns to put, a clock to set, and both backends behind one way to open them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thoughtkeep.turns import Call, Kept, Keys, Kind, Owner, Piece, Turn
+from thoughtkeep_store import MemoryStore, SqliteStore, Store
+
+WEEK = 7 * 86400.0
+PLENTY = 1 << 30
+
+
+def run[T](scenario: Coroutine[Any, Any, T]) -> T:
+    """Run a scenario to its end."""
+    return asyncio.run(asyncio.wait_for(scenario, 15))
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, now: float = 1_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def kept(
+    id_: str = "t1",
+    *,
+    tenant: str = "alice",
+    root: str = "root",
+    lineage: str = "lineage",
+    made: float = 1.0,
+    call_ids: tuple[str, ...] = (),
+    values: tuple[str, ...] = (),
+    text: str = "words",
+    state: dict[str, Any] | None = None,
+) -> Kept:
+    """Return a turn whose calls have the ids given."""
+    pieces = [Piece(Kind.TEXT, text, state=state or {"thoughtSignature": "c2lnbmF0dXJl"})]
+    pieces += [Piece(Kind.CALL, call=Call(id_of, "shell", "{}"), state={"x": [1]}) for id_of in call_ids]
+    return Kept(
+        id=id_,
+        tenant=tenant,
+        owner=Owner("google", "gemini-3-pro"),
+        format="gemini",
+        root=root,
+        lineage=lineage,
+        after=(f"{lineage}+",),
+        context="context",
+        near="near",
+        thinking="on",
+        made=made,
+        turn=Turn(tuple(pieces), {"reasoning": ""}, names=("reasoning",)),
+        call_ids=call_ids,
+        values=values,
+    )
+
+
+def keys(*lineages: str, tenant: str = "alice", call_ids: tuple[str, ...] = (), values: tuple[str, ...] = ()) -> Keys:
+    """Return what a request of that tenant asks for."""
+    return Keys(tenant, lineages, call_ids, values)
+
+
+async def found(store: Store, *lineages: str, **more: Any) -> list[str]:
+    """Return the ids of the turns that the keys lead to, in the order of the answer."""
+    return [turn.id for turn in (await store.fetch(keys(*lineages, **more))).turns]
+
+
+async def settled(store: Store, done: Callable[[Store], Coroutine[Any, Any, bool]]) -> None:
+    """Wait until what happens in the background has happened."""
+    for _ in range(1000):
+        if await done(store):
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never happened")
+
+
+@dataclass
+class Backend:
+    """One backend: where its store is, and what it told of faults."""
+
+    kind: str
+    folder: Path
+    clock: Clock = field(default_factory=Clock)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "store.sqlite3"
+
+    @asynccontextmanager
+    async def open(self, *, ttl: float = WEEK, max_bytes: int = PLENTY) -> AsyncIterator[Store]:
+        """Open the store, and close it in the end."""
+        store: Store
+        if self.kind == "memory":
+            store = MemoryStore(ttl=ttl, max_bytes=max_bytes, clock=self.clock)
+        else:
+            store = self.open_file(ttl=ttl, max_bytes=max_bytes)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    def open_file(self, *, ttl: float = WEEK, max_bytes: int = PLENTY) -> SqliteStore:
+        """Open the file; closing it is the caller's."""
+        return SqliteStore(self.path, ttl=ttl, max_bytes=max_bytes, clock=self.clock, on_fault=self.faults.append)
