@@ -20,7 +20,7 @@ from dialogues import DIALOGUES, TOOLS, Answer, BadAnswer, Call, Dialogue
 __all__ = ["DIALOGUES", "Answer", "BadAnswer", "Call", "Dialogue", "Outcome", "events", "run"]
 
 
-#: Everything here is plain http. A context that trusts nobody also spares each run the reading of the CA bundle.
+#: Most of this is plain http. A context that trusts nobody also spares each run the reading of the CA bundle.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -48,14 +48,16 @@ def run(
     streamed: bool,
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
+    verify: ssl.SSLContext = _NO_TLS,
     hang_up: bool = False,
     max_requests: int = 12,
     timeout: float = 15.0,
 ) -> Outcome:
     """Work through `tasks` and say what became of them. Never raises for what the other side does.
 
-    `url` is the whole endpoint, `proxy` an HTTP proxy's address. With `hang_up` a stream is left at its last event
-    instead of being read to the end. `timeout` is in seconds, for each wait; the whole run takes at most four of them.
+    `url` is the whole endpoint, `proxy` an HTTP proxy's address, `verify` says whom an https endpoint is believed. With
+    `hang_up` a stream is left at its last event instead of being read to the end. `timeout` is in seconds, for each
+    wait; the whole run takes at most four of them.
     """
     texts: list[str] = []
     made: list[Call] = []
@@ -63,7 +65,7 @@ def run(
     deadline = time.monotonic() + 4 * timeout
     try:
         with httpx.Client(
-            proxy=proxy, trust_env=False, verify=_NO_TLS, timeout=timeout, headers=dict(headers or {})
+            proxy=proxy, trust_env=False, verify=verify, timeout=timeout, headers=dict(headers or {})
         ) as client:
             for task in tasks:
                 dialogue.ask(task)

@@ -6,94 +6,29 @@ One `Dialogue` a wire shape. None of them knows a field for reasoning state; `ag
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_WEATHER = {"Paris": 18, "Rome": 24, "Oslo": 7}
-_CLOCK = {"Paris": "14:30", "Rome": "14:30", "Oslo": "14:30"}
+from block_dialogues import CustomToolDialogue, MessagesDialogue, ResponsesDialogue
+from dialogue import TOOLS, Answer, BadAnswer, Call, Dialogue, Tool, arguments_of
 
-
-@dataclass(frozen=True)
-class Tool:
-    """A tool the agent runs itself: `run` takes the call's arguments and returns a JSON object."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    run: Callable[[Mapping[str, Any]], dict[str, Any]]
-
-
-def _schema(**properties: str) -> dict[str, Any]:
-    fields = {name: {"type": kind} for name, kind in properties.items()}
-    return {"type": "object", "properties": fields, "required": ["city"]}
-
-
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "get_weather",
-        "The weather of a city now.",
-        _schema(city="string", unit="string"),
-        lambda args: {"city": args["city"], "degrees": _WEATHER.get(str(args["city"]), 0), "unit": "celsius"},
-    ),
-    Tool(
-        "get_time",
-        "The local time of a city now.",
-        _schema(city="string"),
-        lambda args: {"city": args["city"], "time": _CLOCK.get(str(args["city"]), "00:00")},
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call as the agent understands it. `id` is None where the provider gave none."""
-
-    id: str | None
-    name: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """All that the agent keeps of an answer."""
-
-    text: str
-    calls: tuple[Call, ...] = ()
-
-
-class BadAnswer(Exception):
-    """An answer that no client could read, or an error inside a 200."""
-
-
-class Dialogue(ABC):
-    """A conversation in one wire shape: the history the agent keeps, and how to read answers into it."""
-
-    def __init__(self, model: str | None, extra: Mapping[str, Any] | None = None) -> None:
-        self.model = model
-        self.extra = dict(extra or {})
-        self.history: list[dict[str, Any]] = []
-
-    @abstractmethod
-    def body(self, streamed: bool) -> dict[str, Any]:
-        """The next request's body."""
-
-    @abstractmethod
-    def ask(self, words: str) -> None:
-        """Append the user's words."""
-
-    @abstractmethod
-    def take(self, payloads: Sequence[Mapping[str, Any]], streamed: bool) -> Answer:
-        """Read an answer's JSON objects (one, or one an event) and append what was kept. Raises BadAnswer."""
-
-    @abstractmethod
-    def give(self, results: Sequence[tuple[Call, dict[str, Any]]]) -> None:
-        """Append the results of an answer's calls."""
-
-    def finished(self, payload: Mapping[str, Any]) -> bool:
-        """Whether this event of a stream is the answer's last by its own account; a `[DONE]` always is."""
-        return False
+__all__ = [
+    "DIALOGUES",
+    "TOOLS",
+    "Answer",
+    "BadAnswer",
+    "Call",
+    "CallDeltas",
+    "ChatDialogue",
+    "CodeAssistDialogue",
+    "CustomToolDialogue",
+    "Dialogue",
+    "GeminiDialogue",
+    "MessagesDialogue",
+    "ResponsesDialogue",
+    "Tool",
+]
 
 
 class ChatDialogue(Dialogue):
@@ -136,7 +71,7 @@ class ChatDialogue(Dialogue):
         except (KeyError, IndexError, TypeError) as error:
             raise BadAnswer(json.dumps(payload)) from error
         calls = [
-            Call(raw.get("id"), raw["function"]["name"], _arguments(raw["function"].get("arguments") or ""))
+            Call(raw.get("id"), raw["function"]["name"], arguments_of(raw["function"].get("arguments") or ""))
             for raw in message.get("tool_calls") or ()
         ]
         return Answer(_text(message.get("content")), tuple(calls))
@@ -190,7 +125,7 @@ class CallDeltas:
         return bool(name and known["name"]) and _complete(known["arguments"])
 
     def finished(self) -> tuple[Call, ...]:
-        return tuple(Call(call["id"], call["name"], _arguments(call["arguments"])) for call in self.calls)
+        return tuple(Call(call["id"], call["name"], arguments_of(call["arguments"])) for call in self.calls)
 
 
 class GeminiDialogue(Dialogue):
@@ -269,6 +204,9 @@ DIALOGUES: Mapping[str, type[Dialogue]] = {
     "chat": ChatDialogue,
     "gemini": GeminiDialogue,
     "code-assist": CodeAssistDialogue,
+    "messages": MessagesDialogue,
+    "responses": ResponsesDialogue,
+    "responses-custom": CustomToolDialogue,
 }
 
 
@@ -276,16 +214,6 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
     return content if isinstance(content, str) else ""
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(text or "{}")
-    except ValueError as error:
-        raise BadAnswer(f"the arguments of a call are no JSON: {text!r}") from error
-    if not isinstance(parsed, dict):
-        raise BadAnswer(f"the arguments of a call are no object: {text!r}")
-    return parsed
 
 
 def _complete(text: str) -> bool:

@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentloop import Outcome, run
-from dialogues import Answer, CallDeltas, ChatDialogue, CodeAssistDialogue, Dialogue, GeminiDialogue
+from dialogues import (
+    Answer,
+    CallDeltas,
+    ChatDialogue,
+    CodeAssistDialogue,
+    CustomToolDialogue,
+    Dialogue,
+    GeminiDialogue,
+    MessagesDialogue,
+    ResponsesDialogue,
+)
 from providers import TASKS, Provider
 
 
@@ -41,7 +51,40 @@ class EchoCodeAssist(CodeAssistDialogue, EchoGemini):
     """The same inside Code Assist's wrapper."""
 
 
-ECHOES: Mapping[str, type[Dialogue]] = {"chat": EchoChat, "gemini": EchoGemini, "code-assist": EchoCodeAssist}
+class EchoMessages(MessagesDialogue):
+    """Keeps every block as it came, thinking in its place."""
+
+    def kept(self, blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [dict(block) for block in blocks]
+
+    def streamed_blocks(self, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        blocks = super().streamed_blocks(payloads)
+        for payload in payloads:
+            if payload["type"] == "content_block_delta":
+                for key in payload["delta"].keys() & {"thinking", "signature"}:
+                    blocks[payload["index"]][key] += payload["delta"][key]
+        return blocks
+
+
+class EchoResponses(ResponsesDialogue):
+    """Keeps every item as it was when it was done."""
+
+    def kept(self, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [dict(item) for item in items]
+
+
+class EchoCustomTool(EchoResponses, CustomToolDialogue):
+    """The same with a custom tool."""
+
+
+ECHOES: Mapping[str, type[Dialogue]] = {
+    "chat": EchoChat,
+    "gemini": EchoGemini,
+    "code-assist": EchoCodeAssist,
+    "messages": EchoMessages,
+    "responses": EchoResponses,
+    "responses-custom": EchoCustomTool,
+}
 
 
 def call_extras(payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -100,7 +143,7 @@ def play(
     """Run the scenario against a provider, changing the history before request `at` where a tamper is given."""
     dialect = provider.dialect
     how = dialect.modes[mode]
-    dialogue = kinds[dialect.shape](dialect.model if how.model_in_body else None, dialect.extra)
+    dialogue = kinds[dialect.shape](dialect.model if how.model_in_body else None, dialect.extra_of(mode))
     if tamper is not None:
         spoil(dialogue, dialect.name, tamper, at)
     options = {"headers": dialect.headers, "timeout": 5.0, **options}
@@ -119,6 +162,10 @@ def spoil(dialogue: Dialogue, name: str, tamper: Tamper, at: int) -> None:
 
 
 def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's calls: parts in Gemini's shape, tool calls in the chat shape."""
+    """A message's calls: parts in Gemini's shape, tool calls in the chat shape, blocks, or an item that is one."""
     parts = [part for part in message.get("parts", ()) if "functionCall" in part]
+    content = message.get("content")
+    parts += [b for b in content if b.get("type") == "tool_use"] if isinstance(content, list) else []
+    if message.get("type") in ("function_call", "custom_tool_call"):
+        parts.append(message)
     return parts or list(message.get("tool_calls", ()))

@@ -3,11 +3,12 @@
 import logging
 
 from mitmproxy import ctx
+from mitmproxy.proxy.mode_specs import ProxyMode
 
 log = logging.getLogger("thoughtkeep")
 
 # Modes that listen on a port for whoever can reach it.
-_LISTENING = ("regular", "reverse", "socks5", "upstream", "transparent", "http")
+_LISTENING = ("regular", "reverse", "socks5", "upstream", "transparent")
 
 
 class Checks:
@@ -19,9 +20,12 @@ class Checks:
 
     def configure(self, updated: set[str]) -> None:
         """Look at the options that matter."""
-        open_ports = ctx.options.server and not ctx.options.listen_host
-        named = any(mode.partition(":")[0] in _LISTENING and "@" not in mode for mode in ctx.options.mode)
-        if updated & {"listen_host", "mode", "server"} and open_ports and named:
+        modes = [ProxyMode.parse(spec) for spec in ctx.options.mode]
+        # A mode may name a host of its own (`regular@127.0.0.1:8080`), or only a port.
+        open_ports = any(
+            mode.type_name in _LISTENING and not mode.listen_host(ctx.options.listen_host) for mode in modes
+        )
+        if updated & {"listen_host", "mode", "server"} and ctx.options.server and open_ports:
             self._say(
                 "listening on all interfaces: whoever reaches this port can use the proxy; add --listen-host 127.0.0.1"
             )

@@ -11,6 +11,10 @@ PREFIX = "x-thoughtkeep"
 # Where the value of `x-thoughtkeep` is remembered. Flow metadata takes primitives only, and is saved with the flow.
 MODE = "thoughtkeep_mode"
 
+# Where those of `x-thoughtkeep-switch-from` (a model) and `x-thoughtkeep-handover` (`skip`) are.
+SWITCH_FROM = "thoughtkeep_switch_from"
+HANDOVER = "thoughtkeep_handover"
+
 
 class ControlHeaders:
     """Takes the control headers off every request, before anything else can see them go upstream."""
@@ -28,5 +32,8 @@ class ControlHeaders:
         mode = flow.request.headers.get(PREFIX, "").strip().lower()
         if mode in ("on", "observe", "off"):
             flow.metadata[MODE] = mode
+        for header, meta in ((f"{PREFIX}-switch-from", SWITCH_FROM), (f"{PREFIX}-handover", HANDOVER)):
+            if said := flow.request.headers.get(header, "").strip():
+                flow.metadata[meta] = said[:200]
         for name in names:
             del flow.request.headers[name]

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from mitmproxy import http
@@ -15,11 +15,12 @@ from thoughtkeep.identity import Trail, trail
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import decide
 from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
-from thoughtkeep.replay import keys_of
+from thoughtkeep.replay import keys_of, matches
 from thoughtkeep.turns import Ask, Facts, Owner, Plan
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.guard import fault_in, guarded
+from thoughtkeep_mitm.handovers import Handovers, Request
 from thoughtkeep_mitm.journal import Journal
 from thoughtkeep_mitm.runtime import Runtime
 
@@ -54,6 +55,7 @@ class Exchanges:
         self.name = "thoughtkeep-exchanges"
         self.runtime = runtime
         self._open: dict[str, Exchange] = {}
+        self._handovers = Handovers(runtime)
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
@@ -67,15 +69,32 @@ class Exchanges:
         if body is None:
             return
         exchange = self._begin(flow, body)
-        store = self.runtime.store()
-        facts = await self._facts(exchange)
-        key, ask = store.key, exchange.ask
-        plan = decide(key, ask, exchange.trail, facts, exchange.endpoint.format, exchange.profile, exchange.group)
-        exchange.plan = plan
+        store, form = self.runtime.store(), exchange.endpoint.format
+        signed = traffic.is_signed(flow.request)
+        acts = mode == "on" and not signed
+        asked = Request(
+            flow, exchange.endpoint, exchange.profile, exchange.tenant, exchange.ask, exchange.trail, body.json
+        )
+        places = self._handovers.places(asked)
+        facts = await self._facts(exchange, places)
+        found = matches(store.key, exchange.ask, exchange.trail, facts)
+        outcome = await self._handovers.apply(asked, places, found, facts, acts)
+        plan = decide(
+            store.key,
+            exchange.ask,
+            exchange.trail,
+            facts,
+            form,
+            exchange.profile,
+            exchange.group,
+            found=found,
+            start=outcome.start,
+        )
+        exchange.plan = plan = replace(plan, edits=outcome.edits + plan.edits, handover=outcome.reason)
         if plan.known:
             store.touch(plan.known)
-        signed = traffic.is_signed(flow.request)
-        edited = splice.apply(body.plain, plan.edits) if plan.edits and mode == "on" and not signed else None
+        edited = splice.apply(body.plain, plan.edits) if plan.edits and acts else None
+        exchange.journal.handed_over(outcome, flow.metadata)
         exchange.journal.planned(plan, applied=edited is not None, why="signed body" if signed else mode)
         if edited is not None:
             traffic.write_body(flow.request, edited)
@@ -100,9 +119,10 @@ class Exchanges:
         exchange.journal.started()
         return exchange
 
-    async def _facts(self, exchange: Exchange) -> Facts:
+    async def _facts(self, exchange: Exchange, places: list[str]) -> Facts:
         store = self.runtime.store()
         keys = keys_of(store.key, exchange.tenant, exchange.ask, exchange.trail)
+        keys = replace(keys, lineages=(*keys.lineages, *places))
         try:
             return await asyncio.wait_for(store.fetch(keys), FETCH_SECONDS)
         except TimeoutError:

@@ -42,6 +42,8 @@ def guarded[Hook: Callable[..., Any]](hook: Hook) -> Hook:
 
         @functools.wraps(hook)
         async def careful_async(self: Any, flow: http.HTTPFlow) -> None:
+            if flow.id in self.runtime.own:
+                return  # a request of our own to a provider
             before = _Before(flow)
             try:
                 await hook(self, flow)
@@ -53,6 +55,8 @@ def guarded[Hook: Callable[..., Any]](hook: Hook) -> Hook:
 
     @functools.wraps(hook)
     def careful(self: Any, flow: http.HTTPFlow) -> None:
+        if flow.id in self.runtime.own:
+            return
         before = _Before(flow)
         try:
             hook(self, flow)

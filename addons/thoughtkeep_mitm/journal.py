@@ -6,9 +6,11 @@ A start without an end is a stalled exchange. Nothing secret: no credential, no 
 import logging
 import time
 from collections import Counter
+from typing import Any
 
 from thoughtkeep.answer import Answer
 from thoughtkeep.turns import Ask, Plan
+from thoughtkeep_mitm.handovers import Outcome
 
 log = logging.getLogger("thoughtkeep")
 
@@ -29,6 +31,27 @@ class Journal:
         self._counts["exchanges"] += 1
         kind = "stream" if self._streamed else "plain"
         log.info(f"thoughtkeep: start {self._label}, {kind}, {self._turns} assistant turns so far")
+
+    def handed_over(self, outcome: Outcome, metadata: dict[str, Any]) -> None:
+        """What was decided about the history: for the log, the counters and (primitives only) the flow's metadata."""
+        reused = outcome.reason == "handover_reused"
+        metadata["thoughtkeep_handover_reason"] = outcome.reason
+        metadata["handover_invoked"] = outcome.invoked
+        metadata["handover_reused"] = reused
+        metadata["handover_fallback_to_full_history"] = bool(outcome.failed)
+        if outcome.invoked or reused:
+            metadata["thoughtkeep_tokens_before"] = outcome.tokens_before
+            metadata["thoughtkeep_tokens_after"] = outcome.tokens_after
+            metadata["thoughtkeep_summary_ms"] = outcome.summary_ms
+        if outcome.reason not in ("off", "no_prior_turn", "same_model"):
+            self._counts[f"handover_{outcome.reason.removeprefix('handover_')}"] += 1
+            sizes = f", about {outcome.tokens_before} tokens as {outcome.tokens_after}" if outcome.edits else ""
+            took = f", summary took {outcome.summary_ms} ms" if outcome.invoked else ""
+            log.info(f"thoughtkeep: {self._label}: handover: {outcome.reason}{sizes}{took}")
+        if outcome.failed:
+            log.warning(
+                f"thoughtkeep: {self._label}: no summary ({_printable(outcome.failed)}): the full history goes instead"
+            )
 
     def planned(self, plan: Plan, *, applied: bool, why: str) -> None:
         """What is done about the request; `why` says what kept the edits of a plan from being applied."""

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any
 
-from mitmproxy import ctx
+from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Flow
 
@@ -23,20 +24,34 @@ class Runtime:
     def __init__(self) -> None:
         self.name = "thoughtkeep"
         self.counts: Counter[str] = Counter()
-        self.settings: settings.Settings
+        self.settings = settings.OFF
+        self._checked = False
         self.concerns: Callable[[Flow], bool] = lambda _flow: True
         self._store: Store | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.own: set[str] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def load(self, loader: Loader) -> None:
-        """Declare the options."""
+        """Declare the options, and read what the command line says of them."""
         settings.declare(loader)
+        try:
+            ctx.options.process_deferred()
+        except exceptions.OptionsError as fault:
+            # mitmproxy meets it again in a task that nobody waits for, and would go on without the addon, in silence.
+            log.error(f"thoughtkeep: {fault}")
 
     def configure(self, updated: set[str]) -> None:
         """Check the options, once a change: reading them costs a copy each time."""
         if not any(name.startswith(settings.PREFIX) for name in updated):
             return
-        self.settings = settings.read(ctx.options)
+        first, self._checked = not self._checked, True
+        try:
+            self.settings = settings.read(ctx.options)
+        except exceptions.OptionsError as fault:
+            if not first:
+                raise  # mitmproxy takes the change back
+            # While a script loads it would show a stack trace. An error during start-up ends mitmdump.
+            log.error(f"thoughtkeep: {fault}")
         self.concerns = self.settings.matcher()
         if self._store is not None and updated & _STORE_OPTIONS:
             self.spawn(self._store.close())
@@ -72,7 +87,7 @@ class Runtime:
         """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
         return self.spawn(self.store().flush())
 
-    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def spawn[Result](self, work: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
         """Let something run on its own; the reference kept here keeps it alive."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -80,12 +95,15 @@ class Runtime:
         return task
 
     def done(self) -> Awaitable[None]:
-        """Make durable what is not yet, and close the store."""
-        return self._close()
+        """Make durable what is not yet, and close the store.
 
-    async def _close(self) -> None:
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=2)
+        A task, not a coroutine: mitmproxy waits for it at its end, but for nothing where it reloads the script.
+        """
+        return self.spawn(self._close(frozenset(self._tasks)))
+
+    async def _close(self, others: Collection[asyncio.Task[None]]) -> None:
+        if others:
+            await asyncio.wait(others, timeout=2)
         store, self._store = self._store, None
         if store is not None:
             await store.close()

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from mitmproxy import exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Flow
 from mitmproxy.options import Options
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
+from thoughtkeep.endpoint import may_be
 from thoughtkeep_store import check_url
 
 PREFIX = "thoughtkeep_"
@@ -27,11 +30,33 @@ class Settings(BaseModel):
     replay: Mode
     ttl_days: int = Field(ge=1, le=3650)
     max_store_mb: int = Field(ge=1, le=1_000_000)
+    handover: Literal["auto", "off"] = "auto"
+    handover_min_tokens: int = Field(default=2000, ge=0)
+    handover_model: str = ""
+    handover_url: str = ""
+    handover_key_env: str = ""
+    handover_timeout: int = Field(default=20, ge=1, le=600)
+    handover_max_tokens: int = Field(default=1200, ge=100, le=32_000)
+    summary_role: Literal["user", "assistant"] = "user"
 
     @field_validator("store")
     @classmethod
     def _store(cls, value: str) -> str:
         check_url(value)
+        return value
+
+    @field_validator("handover_model")
+    @classmethod
+    def _handover_model(cls, value: str) -> str:
+        summarisers(value)
+        return value
+
+    @field_validator("handover_url")
+    @classmethod
+    def _handover_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme not in ("http", "https") or not parts.hostname or not may_be("POST", parts.path)):
+            raise ValueError("not the URL of a chat completions, messages, responses or generateContent endpoint")
         return value
 
     @field_validator("filter")
@@ -47,6 +72,17 @@ class Settings(BaseModel):
             return lambda _flow: True
         matches = flowfilter.parse(self.filter)
         return lambda flow: bool(matches(flow))
+
+
+def summarisers(option: str) -> tuple[tuple[str, str], ...]:
+    """The option `handover_model` read: (pattern, model) pairs; a lone name is the model for all. Raises ValueError."""
+    pairs = []
+    for word in option.replace(",", " ").split():
+        pattern, equals, model = word.rpartition("=")
+        if (equals and not pattern) or not model:
+            raise ValueError(f"not a model, nor a pattern=model pair: {word!r}")
+        pairs.append((pattern or "*", model))
+    return tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +124,54 @@ OPTIONS = (
         512,
         "Megabytes that the store may hold; beyond it whole conversations are forgotten, the longest unused first.",
     ),
+    _Option(
+        "handover",
+        str,
+        "auto",
+        "auto: when a conversation moves to another model, send it a summary and the latest user turn in place of the "
+        "history. off: the history goes as it is.",
+        ("auto", "off"),
+    ),
+    _Option(
+        "handover_min_tokens",
+        int,
+        2000,
+        "Shorter histories (estimated: a token is four characters) are never replaced by a summary.",
+    ),
+    _Option(
+        "handover_model",
+        str,
+        "",
+        "The model that writes summaries: a name, or pairs PATTERN=MODEL (the pattern, with *, is of the model that "
+        "takes over), separated by commas. Empty: the model that takes over.",
+    ),
+    _Option(
+        "handover_url",
+        str,
+        "",
+        "Where summaries are made instead of the host of the request: the full URL of an endpoint. The history is sent "
+        "there, without the request's credentials.",
+    ),
+    _Option(
+        "handover_key_env",
+        str,
+        "",
+        "The name of the environment variable that holds the key for thoughtkeep_handover_url.",
+    ),
+    _Option("handover_timeout", int, 20, "Seconds to wait for a summary; then the full history goes."),
+    _Option("handover_max_tokens", int, 1200, "About how long a summary may be, in tokens."),
+    _Option(
+        "summary_role",
+        str,
+        "user",
+        "user: the summary stands in front of the user's words. assistant: in a message of the assistant before them.",
+        ("user", "assistant"),
+    ),
 )
+
+
+# What holds as long as the options are no valid ones.
+OFF = Settings(store="memory:", filter="", replay="off", ttl_days=7, max_store_mb=1)
 
 
 def declare(loader: Loader) -> None:
@@ -103,8 +186,12 @@ def read(options: Options) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as fault:
-        wrong = [
-            f"{PREFIX}{error['loc'][0]}: {error['msg'].removeprefix('Value error, ')} (it is {error['input']!r})"
-            for error in fault.errors()
-        ]
-        raise exceptions.OptionsError("; ".join(wrong)) from fault  # type: ignore[no-untyped-call]  # mitmproxy's own
+        wrong = [f"{PREFIX}{error['loc'][0]}: {_told(error)}" for error in fault.errors()]
+        # Without the cause: pydantic's own words show the value, and a store's URL may hold a password.
+        raise exceptions.OptionsError("; ".join(wrong)) from None  # type: ignore[no-untyped-call]  # mitmproxy's own
+
+
+def _told(error: ErrorDetails) -> str:
+    if error["type"] == "value_error":  # a validator of ours: its words say as much of the value as may be said
+        return error["msg"].removeprefix("Value error, ")
+    return f"{error['msg']} (it is {error['input']!r})"

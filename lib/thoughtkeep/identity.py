@@ -108,7 +108,7 @@ def after(key: bytes, lineage: str, turn: Turn) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an assistant turn stands: the lineage before and behind it, all words before it, the words just before.
+    """Where an assistant turn stands: the lineage before and behind it, all said before it, the words just before it.
 
     `frame` is a digest of all that stands before it, empty unless the model binds its thinking to that.
     """
@@ -140,6 +140,7 @@ def trail(key: bytes, ask: Ask, frames: Sequence[str] = ()) -> Trail:
         context = digest(key, context, near)
         behind = roll(key, lineage, said.pieces)
         places.append(Place(lineage, behind, context, near, frame))
+        context = digest(key, context, behind)
         lineage = behind
     near = digest(key, "near", ask.words)
     return Trail(root, tuple(places), Place(lineage, lineage, digest(key, context, near), near, frames[-1]))

@@ -41,6 +41,7 @@ def keep(
             values=opaque_values(key, turn),
             frame=place.frame,
             since=since if place.frame else 0,
+            tools=ask.tools,
         )
         for number, turn in enumerate(turns)
         if turn.pieces or turn.state

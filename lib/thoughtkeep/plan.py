@@ -13,10 +13,26 @@ from thoughtkeep.replay import Match, matches
 from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Plan, Said
 
 
-def decide(key: bytes, ask: Ask, trail: Trail, facts: Facts, form: Format, profile: Profile, group: str) -> Plan:
-    """The plan for a request to a host of `group` (see profiles.group_of), of which the store knows `facts`."""
-    found = matches(key, ask, trail, facts)
-    known = tuple(match.kept.id for match in found)
+def decide(
+    key: bytes,
+    ask: Ask,
+    trail: Trail,
+    facts: Facts,
+    form: Format,
+    profile: Profile,
+    group: str,
+    *,
+    found: list[Match] | None = None,
+    start: int = 0,
+) -> Plan:
+    """The plan for a request to a host of `group` (see profiles.group_of), of which the store knows `facts`.
+
+    `start` is the first assistant turn that goes out: a handover may have replaced those before it. `found` are the
+    matches of the request, where they are known already.
+    """
+    everything = matches(key, ask, trail, facts) if found is None else found
+    found = [match for match in everything if match.said[0] >= start]
+    known = tuple(match.kept.id for match in everything)
     if ask.held:  # the server has the state itself, and takes a second copy for a duplicate
         return Plan(known=known)
     due: dict[int, list[Edit]] = {}
@@ -41,7 +57,7 @@ def decide(key: bytes, ask: Ask, trail: Trail, facts: Facts, form: Format, profi
         missed += [
             Missed(number, "unknown_turn")
             for number, said in enumerate(ask.said)
-            if number not in told and said.calls and not _has_state(said)
+            if number >= start and number not in told and said.calls and not _has_state(said)
         ]
     edits = [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))

@@ -61,6 +61,12 @@ class Profile:
     """The model families whose tool turns are refused without their state: one that is not known is worth a line in the
     log."""
 
+    question_keeps: tuple[str, ...] = ()
+    """The keys of a request's body that a request for a summary needs too."""
+
+    question_streams: bool = False
+    """Refuses requests that are not streamed."""
+
     names_upstream: bool = False
     """Answers name the upstream that made them (`provider`), and a request may pin some."""
 
@@ -87,6 +93,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-code-assist",
         ("cloudcode-pa.googleapis.com", "daily-cloudcode-pa.googleapis.com", "*-cloudcode-pa.sandbox.googleapis.com"),
+        question_keeps=("project", "user_prompt_id"),
         demands=("gemini",),
     ),
     # openrouter.ai "Reasoning tokens": the whole array, unmodified; plain `reasoning` only where there is none.
@@ -94,6 +101,7 @@ PROFILES: tuple[Profile, ...] = (
         "openrouter",
         ("openrouter.ai",),
         returns=("reasoning_details", "reasoning", "reasoning_content"),
+        question_keeps=("provider",),
         names_upstream=True,
         demands=("gemini",),
     ),
@@ -148,7 +156,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile("openai", ("api.openai.com",), returns=()),
     Profile("azure-openai", ("*.openai.azure.com", "*.services.ai.azure.com"), returns=()),
     # Codex's backend: another account than the API's, so another group.
-    Profile("chatgpt", ("chatgpt.com",), returns=()),
+    Profile("chatgpt", ("chatgpt.com",), returns=(), question_keeps=("instructions", "store"), question_streams=True),
     # platform.claude.com "Thinking": blocks in the content, see the `messages` format.
     Profile("anthropic", ("api.anthropic.com",), returns=(), demands=("claude",)),
     # vscode-copilot-chat thinking.ts: reasoning_text pieces, then reasoning_opaque; Claude answers come as two choices.

@@ -81,9 +81,9 @@ def _match(key: bytes, said: Sequence[Said], places: Sequence[Place], at: int, k
     same = [kept for kept in here if place.after in kept.after]
     if same and place.after != place.lineage:
         return Match(max(same, key=lambda kept: _likeness(kept, told, place)), (at,))
-    for kept in here:
-        if split := _split(kept, said, at):
-            return split
+    splits = [split for kept in here if (split := _split(kept, said, at))]
+    if splits:  # answers of one place may begin alike: the one that is told to its end
+        return max(splits, key=lambda split: (split.whole, len(split.said), *_likeness(split.kept, told, place)))
     for kept in known.by_mark(key, told):
         calls = kept.turn.calls
         if calls and _told(calls) == _told(told.calls):

@@ -175,7 +175,7 @@ def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container
             value = replaced[key]
         elif member.inner is not None and wanted is not None:
             value = "".join(_emit(text, member.inner, wanted, root, top))
-        elif wanted is not None and wanted.edits:
+        elif wanted is not None and (wanted.edits or wanted.below):
             raise Unfit("an edit leads into a plain value")
         else:
             value = text[member.value : member.stop]
@@ -183,6 +183,9 @@ def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container
     for position in sorted(inserted):
         chunks += inserted[position]
     chunks += [f"{dumps(key)}:{value}" for key, value in put.items()]
+    if not tree.members and not chunks:
+        yield text[tree.start : tree.stop]
+        return
     yield text[tree.start]
     yield ",".join(chunks)
     yield text[tree.stop - 1]

@@ -9,7 +9,7 @@ one is split at C speed. Only what follows the last blank line is kept, and only
 work is linear however the network cuts the stream.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LIMIT = 16_000_000
 """The most bytes that may wait for their end, unless told otherwise."""
@@ -22,8 +22,7 @@ class Overlong(ValueError):
     """More bytes wait for the end of an event (or of another unit) than the decoder may hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One event: its name ("" when it has none) and its data lines, joined by LF."""
 
     event: str

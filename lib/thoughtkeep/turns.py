@@ -102,7 +102,8 @@ class Said:
 
     `words` is what the user and the tools said between the turn before and this one; `results` the call ids (or names)
     of the tool results among it; `only_results` whether it is nothing but tool results. `answers` are the places of the
-    tool results behind this turn.
+    tool results behind this turn, `answered` the call ids (or names) that they give, `shared` whether the user speaks in
+    a message of theirs.
     """
 
     messages: tuple[Message, ...]
@@ -111,6 +112,8 @@ class Said:
     results: tuple[str, ...] = ()
     only_results: bool = False
     answers: tuple[Path, ...] = ()
+    answered: tuple[str, ...] = ()
+    shared: bool = False
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -148,8 +151,8 @@ class Ask:
 
     `first` is the first user words; `words` what came after the last assistant turn; `pins` the upstreams that the
     request allows, empty where it allows any; `choices` how many answers it wants; `held` whether the server keeps the
-    state of the conversation itself; `tools` whether it defines any; `talk` all that was said, in order; `spelling` how
-    the client spells keys that have two spellings.
+    state of the conversation itself; `tools` whether it defines any; `talk` all that was said, in order; `listed` every
+    message (or item) with who speaks in it; `spelling` how the client spells keys that have two spellings.
     """
 
     format: str
@@ -164,6 +167,7 @@ class Ask:
     held: bool = False
     tools: bool = False
     talk: tuple[Utterance, ...] = ()
+    listed: tuple[tuple[Path, Who], ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
 
@@ -273,10 +277,12 @@ class Plan:
     """What is to be done to one request, and why: the sole source of all that is told about it.
 
     `known` are the ids of the stored turns that the request tells, whether anything of them had to be put back or not.
-    `since` is the first assistant turn that goes out with its thinking, their number where none does.
+    `since` is the first assistant turn that goes out with its thinking, their number where none does. `handover` says
+    what was decided about the history, and why.
     """
 
     edits: tuple[Edit, ...] = ()
     missed: tuple[Missed, ...] = ()
     known: tuple[str, ...] = ()
     since: int = 0
+    handover: str = ""

@@ -27,7 +27,7 @@ from thoughtkeep_store import MemoryStore
 type Headers = Mapping[str, str]
 
 CREDENTIAL: Headers = {"authorization": "Bearer key-of-the-first-client"}
-OTHER_CREDENTIAL: Headers = {"authorization": "Bearer key-of-another-client"}
+OTHER_CREDENTIAL: Headers = {"x-api-key": "key-of-another-client"}
 
 
 @dataclass(frozen=True, slots=True)

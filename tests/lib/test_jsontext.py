@@ -130,7 +130,7 @@ def test_arguments_that_are_no_json_are_themselves_without_the_spaces_around(raw
     assert arguments(f"\n {raw} ") == raw
 
 
-@given(VALUES)
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_text_and_object_of_the_same_arguments_are_the_same(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, indent=3, sort_keys=True), dumps(value)):
         assert arguments(text) == arguments(value)

@@ -103,10 +103,10 @@ def test_an_answer_is_known_before_its_last_byte_has_left(scenario: Scenario) ->
         asked = lab.ask(exchange.url or scenario.url, scenario.headers, written(exchange.request))
         answer = fresh(asked, exchange.reply)
         due = [answer.feed(bytes((byte,))) for byte in exchange.reply.body]
-        assert any(due) == answer.ended == exchange.reply.ends
         turns = answer.turns()
         answer.close()
-        assert answer.turns() == turns
+        assert answer.ended == exchange.reply.ends
+        assert not answer.ended or (any(due) and answer.turns() == turns)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

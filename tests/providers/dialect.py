@@ -8,28 +8,31 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from providers.ledger import Ledger
 from providers.refusal import Refusal
 from providers.scenario import Past, Step
 
-#: The client's side of the wire: OpenAI chat completions, Gemini's own, or the latter inside Code Assist's wrapper.
-Shape = Literal["chat", "gemini", "code-assist"]
+#: The client's side of the wire: OpenAI chat completions; Gemini's own, or the same inside Code Assist's wrapper;
+#: Anthropic's Messages; OpenAI's Responses, or the same with a custom tool among the declared ones.
+Shape = Literal["chat", "gemini", "code-assist", "messages", "responses", "responses-custom"]
 
 
 @dataclass(frozen=True)
 class Mode:
     """One way to ask: a path with its query, whether the answer is streamed, and whether the body names the model.
 
-    `array` marks a stream that is one JSON array instead of server-sent events.
+    `array` marks a stream that is one JSON array instead of server-sent events. `extra` are the body keys that ask
+    this way, beside the provider's own.
     """
 
     path: str
     streamed: bool
     model_in_body: bool = True
     array: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class Dialect(ABC):
     """One provider's facts and rules.
 
     `kind` is the field the provider's state travels in. `extra` are body keys that a client of this provider sends
-    besides model, messages and tools; `headers` its (made-up) credential.
+    besides model, messages and tools; `headers` its (made-up) credential. `silent` marks a provider that takes history
+    without its state and says nothing; what it would like back counts as demanded all the same.
     """
 
     name: ClassVar[str]
@@ -55,6 +59,11 @@ class Dialect(ABC):
     modes: ClassVar[Mapping[str, Mode]]
     extra: ClassVar[Mapping[str, Any]] = {}
     headers: ClassVar[Mapping[str, str]] = {}
+    silent: ClassVar[bool] = False
+
+    def extra_of(self, mode: str) -> dict[str, Any]:
+        """All body keys that a client sends to ask this way, besides model, messages and tools."""
+        return {**self.extra, **self.modes[mode].extra}
 
     @abstractmethod
     def mode_of(self, path: str, query: str, body: Mapping[str, Any]) -> Mode | None:

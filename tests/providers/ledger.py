@@ -26,7 +26,8 @@ class Issued:
 
     `kind` names the field, `anchor` what it was issued for (a call, an answer's calls, or a text), `value` is what was
     sent, `demanded` whether a request without it is refused while its turn is open. `due` counts the requests that
-    held its answer, `returned` those among them that also held the value, at the right place and unaltered.
+    held its answer, `returned` those among them that also held the value, at the right place and unaltered. `origin` is
+    what else the provider has to know of its making: ids, the model, the request before it.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Issued:
     demanded: bool
     due: int = 0
     returned: int = 0
+    origin: Any = None
 
 
 class Ledger:
@@ -53,13 +55,21 @@ class Ledger:
         # form decoding eats, in every value.
         return base64.b64encode(b"\x12\x34\x56\xfb\xef\xbe\xff\xff\xff" + self._random.randbytes(size)).decode()
 
-    def enter(self, kind: str, anchor: str, value: Any, *, demanded: bool) -> Issued:
+    def enter(self, kind: str, anchor: str, value: Any, *, demanded: bool, origin: Any = None) -> Issued:
         """Write down that `value` was issued for `anchor`."""
-        record = Issued(kind, anchor, value, demanded)
+        record = Issued(kind, anchor, value, demanded, origin=origin)
         self.issued.append(record)
         self._by_value[kind, _essence(value)] = record
         self._newest[kind, anchor] = record
         return record
+
+    def equal(self, record: Issued, value: Any) -> None:
+        """Write down that `value` is as good as what was issued: the same, encrypted once more."""
+        self._by_value[record.kind, _essence(value)] = record
+
+    def find(self, kind: str, value: Any) -> Issued | None:
+        """What this value was issued as, and count nothing; None if it never was."""
+        return self._by_value.get((kind, _essence(value)))
 
     def expected(self, kind: str, anchor: str) -> Issued | None:
         """The newest value issued for `anchor`, and count it as due; None if nothing ever was."""

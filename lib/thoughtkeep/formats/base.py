@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from thoughtkeep.profiles import Profile
 from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
@@ -30,6 +30,9 @@ class Assembler(Protocol):
     tokens: int
     """The tokens that the answer says it took, question included; 0 until it says."""
 
+    reason: str
+    """Why the answer ended, in the provider's words; empty until it says."""
+
     failed: bool
     """Whether the answer told of an error in its midst."""
 
@@ -55,6 +58,9 @@ class Format(Protocol):
 
     name: str
 
+    content: str
+    """The key of a message under which its content stands."""
+
     ends: re.Pattern[bytes]
     """Matches wherever an answer may end; may match elsewhere too."""
 
@@ -75,6 +81,21 @@ class Format(Protocol):
 
         Of what a model may bind its reasoning to: empty where no model of this format does.
         """
+
+    def words(self, text: str) -> Json:
+        """A user's words as one block of a message's content."""
+
+    def message(self, role: Literal["user", "assistant"], text: str) -> Json:
+        """A message that holds nothing but words."""
+
+    def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
+        """The body of a request that asks a model one thing, not streamed.
+
+        `body` is that of the request at hand, `keep` the keys of it that must come along.
+        """
+
+    def question_path(self, path: str, model: str) -> str:
+        """The path of such a request, made from that of the request at hand (its query included)."""
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """The edits that make one assistant message of a batch that the client split; None where that cannot be."""

@@ -7,6 +7,8 @@ Databricks).
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
@@ -35,6 +37,7 @@ class ChatFormat:
     """The `chat` format."""
 
     name = "chat"
+    content = "content"
     ends = re.compile(rb'\[DONE\]|"finish_reason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
@@ -65,18 +68,17 @@ class ChatFormat:
                 answered = message.get("tool_call_id") or message.get("name")
                 talk.result(at, str(answered or ""), _words(message.get("content")))
             else:
-                talk.user(_words(message.get("content")), speaks=role == "user")
+                _heard(talk, message.get("content"), (*at, "content"), role == "user")
         choices = body.get("n")
         return Ask(
             format=self.name,
             model=endpoint.model,
             streamed=endpoint.streamed,
-            said=talk.said(),
-            first=talk.first,
-            words=talk.words(),
+            **talk.ask(),
             thinking=_thinking(body),
             pins=_pins(body.get("provider")),
             choices=choices if isinstance(choices, int) else 1,
+            tools=bool(body.get("tools") or body.get("functions")),
         )
 
     def assembler(self, profile: Profile) -> Assembler:
@@ -104,6 +106,26 @@ class ChatFormat:
         """See Format."""
         return []
 
+    def words(self, text: str) -> Json:
+        """See Format."""
+        return {"type": "text", "text": text}
+
+    def message(self, role: Literal["user", "assistant"], text: str) -> Json:
+        """See Format."""
+        return {"role": role, "content": text}
+
+    def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
+        """See Format. The limit goes under the key that the client uses, if any: OpenAI refuses the other one."""
+        limit = next((key for key in ("max_completion_tokens", "max_tokens") if key in body), None)
+        kept = {key: body[key] for key in keep if key in body} | ({limit: max_tokens} if limit else {})
+        return {"model": model, "messages": [self.message("user", text)], "stream": False, **kept}
+
+    def question_path(self, path: str, model: str) -> str:
+        """See Format. Only Databricks and Azure have the model in the path."""
+        for pattern in (r"(/serving-endpoints/)[^/?]+(/invocations)", r"(/deployments/)[^/?]+(/chat/)"):
+            path = re.sub(pattern, lambda found: found[1] + quote(model, safe="") + found[2], path)
+        return path
+
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. The calls move to the first message; the emptied messages go, the results follow in order."""
         return together(split, results=False)
@@ -116,6 +138,16 @@ def _pieces(message: Mapping[str, Json], at: Path) -> list[Piece]:
         if isinstance(call, dict):
             pieces.append(call_piece(call, (*at, "tool_calls", position)))
     return pieces
+
+
+def _heard(talk: Conversation, content: Json, at: Path, speaks: bool) -> None:
+    """Words of the user or the system: a string, or an array of typed parts."""
+    message = at[:-1]
+    if not isinstance(content, list):
+        talk.user(content if isinstance(content, str) else "", speaks=speaks, at=message)
+        return
+    for number, part in enumerate(content):
+        talk.heard(part, at=message, block=(*at, number), speaks=speaks)
 
 
 def _words(content: Json) -> str:

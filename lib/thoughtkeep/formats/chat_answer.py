@@ -306,6 +306,7 @@ class ChatAssembler:
         self.served = ""
         self.upstream = ""
         self.tokens = 0
+        self.reason = ""
         self.failed = False
         self._profile = profile
         self._choices: dict[int, _Choice] = {}
@@ -343,6 +344,11 @@ class ChatAssembler:
         elif isinstance(message, dict):
             have.take(message, whole=True)
         reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.reason = reason
+        for said in (delta, message):
+            if isinstance(said, dict) and said.get("refusal"):
+                self.reason = "refusal"
         if reason == "error":
             self.failed = True
         elif reason or isinstance(message, dict):  # a plain answer is whole even where it gives no reason (Snowflake)

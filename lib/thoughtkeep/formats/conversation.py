@@ -1,23 +1,28 @@
 """Reading a conversation in order: runs of assistant messages, and what stands between them.
 
-Every format walks its messages and tells this builder what each is; how the runs and their surroundings become `Said`
-is the same for all.
+Every format walks its messages and tells this builder what each is; how the runs and their surroundings become `Said`,
+and all of it the talk, is the same for all.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from thoughtkeep.identity import without_reminders
-from thoughtkeep.turns import Json, Message, Path, Piece, Said
+from thoughtkeep.identity import content_digest, without_reminders
+from thoughtkeep.turns import Json, Kind, Message, Path, Piece, Said, Utterance, Who
 
 
 class Conversation:
-    """Builds the assistant turns of a request."""
+    """Builds the assistant turns of a request, and what was said in it."""
 
     def __init__(self) -> None:
         self.first = ""
+        self.talk: list[Utterance] = []
+        self.listed: list[tuple[Path, Who]] = []
         self._said: list[_Run] = []
         self._open = False
         self._between = _Between()
+        self._names: dict[str, str] = {}
+        self._shown = ""  # what the user showed before any words: it stands for them, or later ones would be the first
 
     def assistant(self, at: Path, state: Mapping[str, Json], pieces: Sequence[Piece]) -> None:
         """An assistant message, at its place, with the keys on it that may be state."""
@@ -25,32 +30,71 @@ class Conversation:
             self._said.append(_Run(self._between))
             self._between = _Between()
             self._open = True
+            self.first = self.first or self._shown
         self._said[-1].messages.append(Message(at, state))
         self._said[-1].pieces += pieces
+        self._list(at, Who.ASSISTANT)
+        for piece in pieces:
+            block = piece.at or at
+            if piece.call:
+                self._names[piece.call.id] = piece.call.name
+                self.talk.append(Utterance(Who.CALL, piece.call.arguments, at, block, piece.call.name))
+            elif piece.kind is Kind.TEXT:
+                self.talk.append(Utterance(Who.ASSISTANT, piece.text, at, block))
 
-    def user(self, text: str, *, speaks: bool = True) -> None:
-        """Words of the user or of the system (`speaks` False): whatever is no assistant message and no tool result."""
+    def user(self, text: str, *, speaks: bool = True, at: Path = (), block: Path = (), mark: str = "") -> None:
+        """Words of the user or of the system (`speaks` False): whatever is no assistant message and no tool result.
+
+        `at` is the place of the message, `block` that of the words in it; `mark` stands for content without words.
+        """
         self._open = False
-        self._between.words.append(text)
+        words = without_reminders(text)
+        self._between.words.append(words + mark)
         self._between.only_results = False
         if speaks and not self.first:
-            self.first = without_reminders(text)
+            self.first = words
+            self._shown = self._shown or mark
+        who = Who.USER if speaks else Who.SYSTEM
+        self._list(at, who)
+        self.talk.append(Utterance(who, text, at, block or at))
 
-    def result(self, at: Path, name: str, text: str) -> None:
-        """The result of a tool call: its place, the id (or name) of the call, its text."""
+    def heard(self, part: Json, *, at: Path, block: Path, speaks: bool = True) -> None:
+        """A typed part of a message of the user or the system: its words, or a stand-in for an image, a file…"""
+        text = part.get("text") if isinstance(part, dict) else None
+        if isinstance(text, str):
+            self.user(text, speaks=speaks, at=at, block=block)
+        else:
+            self.user("", speaks=speaks, at=at, block=block, mark=content_digest(part))
+
+    def result(self, at: Path, name: str, text: str, *, message: Path = ()) -> None:
+        """The result of a tool call: its place, the id (or name) of the call, its text; `message` where it stands."""
         self._open = False
         self._between.words.append(text)
         self._between.results.append(name)
         if self._said:
             self._said[-1].answers.append(at)
+            self._said[-1].answered.append(name)
+            self._said[-1].answering.add(message)
+        self._list(message or at, Who.RESULT)
+        self.talk.append(Utterance(Who.RESULT, text, message or at, at, self._names.get(name, name)))
 
-    def said(self) -> tuple[Said, ...]:
-        """The assistant turns, in order."""
-        return tuple(run.said() for run in self._said)
+    def _list(self, at: Path, who: Who) -> None:
+        """A message that holds results and words of the user counts as the user's."""
+        if not self.listed or self.listed[-1][0] != at:
+            self.listed.append((at, who))
+        elif who is Who.USER:
+            self.listed[-1] = (at, who)
 
-    def words(self) -> str:
-        """What came after the last assistant turn."""
-        return "\n".join(self._between.words)
+    def ask(self) -> dict[str, Any]:
+        """What an Ask has of the conversation, by the names of its fields."""
+        spoken = {at for at, who in self.listed if who is Who.USER}
+        return {
+            "said": tuple(run.said(spoken) for run in self._said),
+            "first": self.first or self._shown,
+            "words": "\n".join(self._between.words),
+            "talk": tuple(self.talk),
+            "listed": tuple(self.listed),
+        }
 
 
 class _Between:
@@ -66,8 +110,10 @@ class _Run:
         self.messages: list[Message] = []
         self.pieces: list[Piece] = []
         self.answers: list[Path] = []
+        self.answered: list[str] = []
+        self.answering: set[Path] = set()
 
-    def said(self) -> Said:
+    def said(self, spoken: set[Path]) -> Said:
         before = self.before
         return Said(
             tuple(self.messages),
@@ -76,4 +122,6 @@ class _Run:
             results=tuple(before.results),
             only_results=before.only_results and bool(before.results),
             answers=tuple(self.answers),
+            answered=tuple(self.answered),
+            shared=bool(self.answering & spoken),
         )

@@ -6,6 +6,8 @@ Wire facts (ai.google.dev "Thought Signatures"): a signature stands on its part,
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
@@ -13,6 +15,7 @@ from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import same_base64
+from thoughtkeep.jsontext import dumps
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
@@ -26,6 +29,7 @@ class GeminiFormat:
     """The `gemini` format."""
 
     name = "gemini"
+    content = "parts"
     ends = re.compile(rb'"finish_?[rR]eason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
@@ -58,20 +62,18 @@ class GeminiFormat:
                 answer = next((part[key] for key in _RESULTS if isinstance(part.get(key), dict)), None)
                 if answer is not None:
                     name = str(answer.get("id") or answer.get("name") or "")
-                    talk.result((*at, "parts", place), name, repr(answer.get("response")))
+                    talk.result((*at, "parts", place), name, dumps(answer.get("response")), message=at)
                 else:
-                    text = part.get("text")
-                    talk.user(text if isinstance(text, str) else "")
+                    talk.heard(part, at=at, block=(*at, "parts", place))
         config = inner.get("generationConfig")
         choices = config.get("candidateCount") if isinstance(config, dict) else 1
         return Ask(
             format=self.name,
             model=endpoint.model,
             streamed=endpoint.streamed,
-            said=talk.said(),
-            first=talk.first,
-            words=talk.words(),
+            **talk.ask(),
             choices=choices if isinstance(choices, int) else 1,
+            tools=bool(inner.get("tools")),
             spelling="snake" if _is_snake(inner) else "camel",
         )
 
@@ -100,6 +102,30 @@ class GeminiFormat:
     def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
         """See Format."""
         return []
+
+    def words(self, text: str) -> Json:
+        """See Format."""
+        return {"text": text}
+
+    def message(self, role: Literal["user", "assistant"], text: str) -> Json:
+        """See Format."""
+        return {"role": "model" if role == "assistant" else role, "parts": [self.words(text)]}
+
+    def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
+        """See Format. Code Assist's wrapper stays."""
+        asked = {"contents": [self.message("user", text)], "generationConfig": {"maxOutputTokens": max_tokens}}
+        if _inner(body) is body:
+            return asked
+        kept = {key: body[key] for key in keep if key in body}
+        return {"model": model, **kept, "request": asked}
+
+    def question_path(self, path: str, model: str) -> str:
+        """See Format."""
+        plain, _, query = path.partition("?")
+        plain = re.sub(r":streamGenerateContent$", ":generateContent", plain)
+        plain = re.sub(r"/models/[^/:]+:", lambda _: f"/models/{quote(model, safe='')}:", plain)
+        rest = "&".join(word for word in query.split("&") if word and word != "alt=sse")
+        return f"{plain}?{rest}" if rest else plain
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. Calls move into the first content, results into the one behind it; the emptied contents go.

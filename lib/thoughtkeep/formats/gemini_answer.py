@@ -174,6 +174,7 @@ class GeminiAssembler:
         self.served = ""
         self.upstream = ""
         self.tokens = 0
+        self.reason = ""
         self.failed = False
         self._candidates: dict[int, _Candidate] = {}
 
@@ -205,7 +206,9 @@ class GeminiAssembler:
         for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict):
                 have.take(part)
-        if candidate.get("finishReason") or candidate.get("finish_reason"):
+        reason = candidate.get("finishReason") or candidate.get("finish_reason")
+        if reason:
+            self.reason = str(reason)
             have.finished = True
 
     def end(self) -> None:

@@ -7,6 +7,8 @@ the message they came in, in their order among its text and tool_use blocks. Not
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
+from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
@@ -23,11 +25,15 @@ _PATH = re.compile(r"/messages$|/publishers/anthropic/models/([^/:]+):(?:(stream
 
 RESTORED = "thinking restored"
 
+# The longest first block of a system prompt, in characters, that is a client's name and not yet its instructions.
+_SELF_NAMING = 120
+
 
 class MessagesFormat:
     """The `messages` format."""
 
     name = "messages"
+    content = "content"
     ends = re.compile(rb"message_stop")
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
@@ -54,17 +60,16 @@ class MessagesFormat:
             if message.get("role") == "assistant":
                 talk.assistant(at, {}, _pieces(content, (*at, "content")))
             elif isinstance(content, str):
-                talk.user(content)
+                talk.user(content, at=at)
             else:
                 _user_blocks(talk, content, (*at, "content"))
         return Ask(
             format=self.name,
             model=endpoint.model,
             streamed=endpoint.streamed,
-            said=talk.said(),
-            first=talk.first,
-            words=talk.words(),
+            **talk.ask(),
             thinking=_thinking(body.get("thinking")),
+            tools=bool(body.get("tools")),
         )
 
     def assembler(self, profile: Profile) -> Assembler:
@@ -95,6 +100,31 @@ class MessagesFormat:
             match is not None or piece.kind is Kind.THOUGHT for piece, match in zip(turn.pieces, to, strict=True)
         )
         return edits + _rebuild(said, turn, to, at) if complete else edits
+
+    def words(self, text: str) -> Json:
+        """See Format."""
+        return {"type": "text", "text": text}
+
+    def message(self, role: Literal["user", "assistant"], text: str) -> Json:
+        """See Format."""
+        return {"role": role, "content": text}
+
+    def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
+        """See Format. A subscription token wants the line by which its client names itself, first in its `system`."""
+        asked: dict[str, Json] = {"max_tokens": max_tokens, "messages": [self.message("user", text)]}
+        asked |= {key: body[key] for key in keep if key in body}
+        system = body.get("system")
+        first = system[0].get("text") if isinstance(system, list) and system and isinstance(system[0], dict) else None
+        if isinstance(first, str) and len(first) <= _SELF_NAMING:
+            asked["system"] = [self.words(first)]
+        if "anthropic_version" in body:  # Vertex has no model in the body
+            return {"anthropic_version": body["anthropic_version"], **asked}
+        return {"model": model, **asked}
+
+    def question_path(self, path: str, model: str) -> str:
+        """See Format."""
+        path = re.sub(r":streamRawPredict", ":rawPredict", path)
+        return re.sub(r"(/anthropic/models/)[^/:]+:", lambda found: f"{found[1]}{quote(model, safe='@')}:", path)
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. The blocks of one reply stand in one message, the results of its calls in the one behind it."""
@@ -127,9 +157,10 @@ def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_result":
-            talk.result((*at, number), str(block.get("tool_use_id") or ""), _text(block.get("content")))
+            answered = str(block.get("tool_use_id") or "")
+            talk.result((*at, number), answered, _text(block.get("content")), message=at[:-1])
         else:
-            talk.user(_text([block]))
+            talk.heard(block, at=at[:-1], block=(*at, number))
 
 
 def _text(content: Json) -> str:

@@ -54,6 +54,7 @@ class MessagesAssembler:
         self.served = ""
         self.upstream = ""
         self.tokens = 0
+        self.reason = ""
         self.failed = False
         self._blocks: dict[int, dict[str, Json]] = {}
         self._pieces: dict[int, dict[str, list[str]]] = {}
@@ -84,6 +85,9 @@ class MessagesAssembler:
             self._name(event.get("message"))
         elif kind == "message_delta":
             self._count(event.get("usage"))
+            delta = event.get("delta")
+            if isinstance(delta, dict):
+                self.reason = str(delta.get("stop_reason") or self.reason)
         elif kind == "message_stop":
             self._finished = True
         elif kind == "message":
@@ -129,6 +133,7 @@ class MessagesAssembler:
 
     def _plain(self, message: Mapping[str, Json]) -> None:
         self._name(message)
+        self.reason = str(message.get("stop_reason") or "")
         content = message.get("content")
         for index, block in enumerate(content if isinstance(content, list) else ()):
             if isinstance(block, dict):

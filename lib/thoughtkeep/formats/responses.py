@@ -6,7 +6,8 @@ follower has its own.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
@@ -25,6 +26,7 @@ class ResponsesFormat:
     """The `responses` format."""
 
     name = "responses"
+    content = "content"
     ends = re.compile(rb"response\.(completed|incomplete|failed|done)")
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
@@ -51,16 +53,15 @@ class ResponsesFormat:
             elif isinstance(call_id := item.get("call_id"), str):
                 talk.result(at, call_id, _words(item.get("output")))
             else:
-                talk.user(_words(item.get("content")), speaks=item.get("role") == "user")
+                _heard(talk, item, at)
         if isinstance(items, str):
-            talk.user(items)
+            talk.user(items, at=("input",))
         return Ask(
             format=self.name,
             model=endpoint.model,
             streamed=endpoint.streamed,
-            said=talk.said(),
-            first=talk.first,
-            words=talk.words(),
+            **talk.ask(),
+            tools=bool(body.get("tools")),
             held=bool(body.get("previous_response_id") or body.get("conversation")),
         )
 
@@ -96,6 +97,25 @@ class ResponsesFormat:
                 edits += _insert(piece, issued[following], told[posts[place]])
         return edits
 
+    def words(self, text: str) -> Json:
+        """See Format."""
+        return {"type": "input_text", "text": text}
+
+    def message(self, role: Literal["user", "assistant"], text: str) -> Json:
+        """See Format."""
+        block = self.words(text) if role == "user" else {"type": "output_text", "text": text, "annotations": []}
+        return {"type": "message", "role": role, "content": [block]}
+
+    def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
+        """See Format."""
+        kept = {key: body[key] for key in ("store", *keep) if key in body}
+        limit = {"max_output_tokens": max_tokens} if "max_output_tokens" in body else {}
+        return {"model": model, "input": [self.message("user", text)], "stream": False, **kept, **limit}
+
+    def question_path(self, path: str, model: str) -> str:
+        """See Format."""
+        return path
+
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. Items stand by themselves: a batch is one wherever its items stand."""
         return []
@@ -107,6 +127,19 @@ class ResponsesFormat:
 
 def _posts(pieces: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.kind is not Kind.THOUGHT]
+
+
+def _heard(talk: Conversation, item: Mapping[str, Json], at: Path) -> None:
+    """An item of the user, the system or a developer: words as a string or in typed parts; anything else is a mark."""
+    speaks = item.get("role") not in ("system", "developer")
+    content = item.get("content")
+    if isinstance(content, str):
+        talk.user(content, speaks=speaks, at=at)
+        return
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        talk.heard(part, at=at, block=(*at, "content", number), speaks=speaks)
+    if not isinstance(content, list):
+        talk.heard(item, at=at, block=at, speaks=speaks)
 
 
 def _words(content: Json) -> str:

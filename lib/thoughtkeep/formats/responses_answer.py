@@ -72,6 +72,7 @@ class ResponsesAssembler:
         self.served = ""
         self.upstream = ""
         self.tokens = 0
+        self.reason = ""
         self.failed = False
         self._items: dict[int, dict[str, Json]] = {}
         self._finished = False
@@ -109,6 +110,8 @@ class ResponsesAssembler:
         It has the same items, their ciphertext made anew; Codex's backend may list none (seen on the wire).
         """
         self._name(response)
+        if isinstance(response, dict):
+            self.reason = str(response.get("status") or "")
         output = response.get("output") if isinstance(response, dict) else None
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):

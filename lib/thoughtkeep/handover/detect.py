@@ -89,14 +89,10 @@ def _instead(used: Decision, reason: str) -> Decision:
     return Decision(reason, used.border, used.handover)
 
 
-def _makers(
-    ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start: int
-) -> dict[int, tuple[str, float]]:
+def _makers(ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start: int) -> dict[int, tuple[str, float]]:
     """Who made the captured assistant turns from `start` on, and when: of this tenant, and of any other that the
     same conversation was carried on with (a change of vendor changes the key)."""
-    makers = {
-        match.said[0]: (match.kept.owner.model, match.kept.made) for match in found if match.said[0] >= start
-    }
+    makers = {match.said[0]: (match.kept.owner.model, match.kept.made) for match in found if match.said[0] >= start}
     by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places) if number >= start}
     for origin in facts.origins:
         for after in origin.after:

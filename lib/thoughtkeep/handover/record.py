@@ -15,7 +15,10 @@ FORMAT = "handover"
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What was made of a place: the summary, or (`text` empty) that the full history went on. `made` in Unix seconds."""
+    """What was made of a place: the summary, or (`text` empty) that the full history went on.
+
+    `made` is in Unix seconds, `source` the model that had the conversation before.
+    """
 
     text: str
     made: float

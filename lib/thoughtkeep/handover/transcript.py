@@ -1,7 +1,7 @@
 """A conversation as plain text, for whoever is to summarise it.
 
-User words, assistant text, calls with their arguments, results. No reasoning, no images, no signatures, no ids of calls:
-nothing that only the model which made it can read.
+User words, assistant text, calls with their arguments, results. No reasoning, no images, no signatures, no ids of
+calls: nothing that only the model which made it can read.
 """
 
 from collections.abc import Iterable

@@ -1,0 +1,200 @@
+"""Handovers: asking for summaries, keeping them, and using them again."""
+
+import asyncio
+import os
+import secrets
+import time
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+
+from thoughtkeep.endpoint import recognise
+from thoughtkeep.formats import Endpoint
+from thoughtkeep.handover import prompt
+from thoughtkeep.handover.detect import Decision, detect, replaced_tokens
+from thoughtkeep.handover.question import HEADERS, NoSummary, question, summary_of
+from thoughtkeep.handover.record import FORMAT, Handover, from_kept, places_of, to_kept
+from thoughtkeep.handover.rewrite import part, rewrite
+from thoughtkeep.handover.transcript import transcript
+from thoughtkeep.identity import Trail
+from thoughtkeep.profiles import Profile, profile_for
+from thoughtkeep.replay import Match
+from thoughtkeep.turns import Ask, Edit, Facts, Json
+from thoughtkeep_mitm import upstream
+from thoughtkeep_mitm.control import HANDOVER, SWITCH_FROM
+from thoughtkeep_mitm.runtime import Runtime
+from thoughtkeep_mitm.settings import summarisers
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The request at hand, as far as handovers need to know it."""
+
+    flow: http.HTTPFlow
+    endpoint: Endpoint
+    profile: Profile
+    tenant: str
+    ask: Ask
+    trail: Trail
+    body: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was decided and done: the edits, the first assistant turn that still goes out, and figures for the log."""
+
+    reason: str
+    edits: tuple[Edit, ...] = ()
+    start: int = 0
+    invoked: bool = False
+    failed: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    summary_ms: int = 0
+
+
+class Handovers:
+    """Decides about handovers and carries them out. One summary is asked for a place, however many requests want it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._asking: dict[tuple[str, str], asyncio.Task[tuple[Handover, str]]] = {}
+
+    def places(self, request: Request) -> list[str]:
+        """The lineages under which the store may know handovers of this conversation to this model."""
+        if self._runtime.settings.handover == "off":
+            return []
+        return places_of(self._runtime.store().key, request.trail, request.ask.model)
+
+    async def apply(self, request: Request, places: list[str], found: list[Match], facts: Facts, act: bool) -> Outcome:
+        """Replace the history of a request where that is due. With `act` False no summary is asked for."""
+        if not places:
+            return Outcome("off")
+        numbers = {place: number for number, place in enumerate(places)}
+        stored = {
+            numbers[kept.lineage]: from_kept(kept)
+            for kept in reversed(facts.turns)
+            if kept.format == FORMAT and kept.lineage in numbers
+        }
+        settings, meta = self._runtime.settings, request.flow.metadata
+        decision = detect(
+            request.ask,
+            request.trail,
+            found,
+            facts,
+            stored,
+            time.time(),
+            min_tokens=settings.handover_min_tokens,
+            switch_from=str(meta.get(SWITCH_FROM, "")),
+            skip=meta.get(HANDOVER) == "skip",
+        )
+        if decision.make and act:
+            return await self._switch(request, places[-1], decision)
+        return self._reuse(request, decision)
+
+    def _reuse(self, request: Request, decision: Decision, failed: str = "", spent: int = 0) -> Outcome:
+        """The stored handover that the request extends, if any; else the history as it is."""
+        reason = decision.reason
+        if decision.border is None or decision.handover is None:
+            return Outcome(reason, failed=failed, invoked=bool(failed), summary_ms=spent)
+        ask, form = request.ask, request.endpoint.format
+        text = decision.handover.text
+        edits = rewrite(ask, form, decision.border, text, self._runtime.settings.summary_role)
+        if edits is None:
+            return Outcome("no_user_turn", failed=failed)
+        return Outcome(
+            reason,
+            tuple(edits),
+            decision.border,
+            failed=failed,
+            invoked=bool(failed),
+            tokens_before=replaced_tokens(ask),
+            tokens_after=len(text) // 4,
+            summary_ms=spent,
+        )
+
+    async def _switch(self, request: Request, place: str, decision: Decision) -> Outcome:
+        cut = part(request.ask, len(request.ask.said), decision.border or 0)
+        if cut is None or not cut.history:
+            return self._reuse(request, Decision("no_user_turn", decision.border, decision.handover))
+        began = time.monotonic()
+        asking = self._asking.get((request.tenant, place))
+        if asking is None:
+            earlier = decision.handover.text if decision.handover else ""
+            asking = self._runtime.spawn(self._make(request, place, transcript(cut.history), earlier, decision.source))
+            self._asking[request.tenant, place] = asking
+            asking.add_done_callback(lambda _: self._asking.pop((request.tenant, place), None))
+        # Shielded: a client that leaves must not take the summary away from those who wait for the same one.
+        made, why = await asyncio.shield(asking)
+        spent = round((time.monotonic() - began) * 1000)
+        if why:
+            return self._reuse(request, Decision("summary_failed", decision.border, decision.handover), why, spent)
+        done = self._reuse(request, Decision("switch", len(request.ask.said), made), spent=spent)
+        return replace(done, invoked=True)
+
+    async def _make(self, request: Request, place: str, told: str, earlier: str, source: str) -> tuple[Handover, str]:
+        """Ask for a summary and keep what came of it: the handover, and why it is none (empty if it is one)."""
+        text, why = "", ""
+        try:
+            async with asyncio.timeout(self._runtime.settings.handover_timeout):
+                text = await self._ask(request, told, earlier)
+        except (upstream.Failed, NoSummary) as fault:
+            why = str(fault)
+        except TimeoutError:
+            why = "time is up"
+        except Exception as fault:
+            why = f"fault: {type(fault).__name__}"
+        made = Handover(text, time.time(), source)
+        store = self._runtime.store()
+        store.put(to_kept(made, place, request.tenant, request.trail.root, request.ask.model))
+        return made, why
+
+    async def _ask(self, request: Request, told: str, earlier: str) -> str:
+        """Ask a model. Raises Failed or NoSummary."""
+        settings = self._runtime.settings
+        endpoint, profile = request.endpoint, request.profile
+        url, headers, body = request.flow.request.url, self._headers(request.flow), request.body
+        model = _summariser(settings.handover_model, request.ask.model)
+        if settings.handover_url:
+            url, body = settings.handover_url, {"max_tokens": 1, "messages": [], "input": "", "contents": []}
+            parts = urlsplit(url)
+            named = {"model": model, **body}
+            endpoint = recognise("POST", parts.path, named) or endpoint
+            profile = profile_for(parts.hostname or "")
+            headers = _key_headers(endpoint.format.name, os.environ.get(settings.handover_key_env, ""))
+        form = endpoint.format
+        words = prompt.ask(told, earlier, settings.handover_max_tokens, f"====={secrets.token_hex(12)}=====")
+        parts = urlsplit(url)
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        asked = question(form, profile, path, body, model, words, settings.handover_max_tokens)
+        answer = await upstream.post(
+            self._runtime,
+            request.flow,
+            f"{parts.scheme}://{parts.netloc}{asked.path}",
+            {**headers, "content-type": "application/json"},
+            asked.body,
+            float(settings.handover_timeout),
+        )
+        if not 200 <= answer.status_code < 300:
+            raise NoSummary(f"status {answer.status_code}")
+        content_type, encoding = (answer.headers.get(name, "") for name in ("content-type", "content-encoding"))
+        return summary_of(form, profile, answer.raw_content or b"", content_type, encoding)
+
+    @staticmethod
+    def _headers(flow: http.HTTPFlow) -> dict[str, str]:
+        return {name: flow.request.headers[name] for name in flow.request.headers if name.lower() in HEADERS}
+
+
+def _summariser(option: str, target: str) -> str:
+    """The model that writes summaries for those who hand over to `target`."""
+    return next((model for pattern, model in summarisers(option) if fnmatchcase(target, pattern)), target)
+
+
+def _key_headers(form: str, key: str) -> dict[str, str]:
+    if not key:
+        return {}
+    if form == "messages":
+        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    return {"x-goog-api-key": key} if form == "gemini" else {"authorization": f"Bearer {key}"}

@@ -1,0 +1,124 @@
+"""The naive agent against every strict provider: it fails without the addon and finishes with it, in every proxy mode."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.kit import EVERY_WAY, Talk, agent, assert_all_restored, assert_refused, client, keeper, redirect
+from e2e.upstream import Upstream, make_certificate, tls_front
+from providers import Provider
+from proxy import Proxy
+
+OFF = {"x-thoughtkeep": "off"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A way through the proxy: its address if the client is told one, and the address the client asks at.
+
+    `base` is empty where the client asks at the provider's real host.
+    """
+
+    proxy: str | None
+    base: str
+
+    def url(self, provider: Provider, mode: str) -> str:
+        return self.base + provider.dialect.modes[mode].path if self.base else provider.url(mode, real=True)
+
+
+@pytest.fixture(scope="module", params=["regular", "reverse", "reverse, host kept", "upstream"])
+def setup(request: pytest.FixtureRequest, stage: Mapping[str, Provider]) -> Iterator[Setup]:
+    port = next(iter(stage.values())).port
+    with ExitStack() as stack:
+        if request.param == "regular":
+            yield Setup(stack.enter_context(keeper(*redirect(port))).url, "")
+        elif request.param == "upstream":
+            parent = stack.enter_context(Proxy(*redirect(port)))
+            yield Setup(stack.enter_context(keeper("--mode", f"upstream:{parent.url}")).url, "")
+        else:
+            words = ["--mode", f"reverse:http://127.0.0.1:{port}"]
+            if request.param == "reverse, host kept":
+                words += ["--set", "keep_host_header=true"]
+            yield Setup(None, stack.enter_context(keeper(*words)).url)
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY_WAY)
+def test_the_naive_agent_finishes_with_the_addon_and_fails_where_it_is_told_to_do_nothing(
+    name: str, mode: str, setup: Setup, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    url = setup.url(provider, mode)
+    assert_refused(provider, agent(provider, mode, url, proxy=setup.proxy, headers=OFF))
+    provider.reset()
+    assert_all_restored(provider, agent(provider, mode, url, proxy=setup.proxy))
+    for exchange in provider.exchanges:
+        assert not [header for header, _ in exchange.headers if header.lower().startswith("x-thoughtkeep")]
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY_WAY)
+def test_at_an_address_of_no_known_provider_what_came_goes_back_all_the_same(
+    name: str, mode: str, proxy: Proxy, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    assert_all_restored(provider, agent(provider, mode, provider.url(mode), proxy=proxy.url))
+
+
+@pytest.fixture(scope="module")
+def bare(stage: Mapping[str, Provider]) -> Iterator[Proxy]:
+    with Proxy(*redirect(next(iter(stage.values())).port)) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY_WAY)
+def test_the_naive_agent_fails_behind_a_proxy_without_the_addon(
+    name: str, mode: str, bare: Proxy, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    assert_refused(provider, agent(provider, mode, provider.url(mode, real=True), proxy=bare.url))
+
+
+@pytest.mark.parametrize("strategy", ["eager", "lazy"])
+def test_inside_an_intercepted_tls_connection_the_naive_agent_finishes(
+    strategy: str, tmp_path: Path, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers["gemini"]
+    with (
+        tls_front(provider.port, make_certificate(tmp_path, provider.dialect.host)) as port,
+        keeper(*redirect(port), "--ssl-insecure", "--set", f"connection_strategy={strategy}") as proxy,
+    ):
+        for mode in provider.dialect.modes:
+            provider.reset()
+            url = provider.url(mode, real=True).replace("http://", "https://")
+            assert_all_restored(provider, agent(provider, mode, url, proxy=proxy.url, verify=trusting(proxy)))
+        if strategy == "lazy":  # else the redirected address has taken the place of the host by then
+            assert "gemini-3-pro-preview at generativelanguage.googleapis.com" in proxy.log()
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_http2_client_gets_its_state_back(streamed: bool, tmp_path: Path) -> None:
+    talk = Talk(streamed=streamed)
+    with (
+        Upstream(talk.answer) as upstream,
+        tls_front(upstream.port, make_certificate(tmp_path, "localhost")) as port,
+        keeper("--ssl-insecure", "--set", "connection_strategy=lazy") as proxy,
+        client(proxy, http2=True, verify=trusting(proxy), headers=talk.headers) as asking,
+    ):
+        url = f"https://localhost:{port}{talk.path}"
+        first = asking.post(url, content=talk.first)
+        assert (first.status_code, first.http_version) == (200, "HTTP/2")
+        assert first.content == (b"".join(talk.stream) if streamed else talk.plain)
+        assert asking.post(url, content=talk.second).status_code == 200
+        sent = upstream.requests[1]
+        assert talk.restored(sent.body)
+        assert sent.header("content-length") == str(len(sent.body))
+
+
+def trusting(proxy: Proxy) -> ssl.SSLContext:
+    """What a client must trust that goes through this proxy."""
+    return ssl.create_default_context(cafile=str(proxy.folder / "conf" / "mitmproxy-ca-cert.pem"))
