@@ -1,7 +1,8 @@
 """The demo: a client that drops reasoning state, strict providers that want it back, and thoughtkeep in between.
 
 Everything runs on loopback. First the client asks each provider directly and is refused; that refusal has to happen, or
-the demo fails. Then the same client asks again through one mitmdump with thoughtkeep, and has to get through with every
+the demo fails. Only a provider that is known to take history without its state and to say nothing is shown to do just
+that. Then the same client asks again through one mitmdump with thoughtkeep, and has to get through with every
 demanded value restored. The provider itself counts what came back.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
 import sys
 import tempfile
@@ -77,7 +79,7 @@ def show(names: Sequence[str], verbose: bool) -> bool:
     print(f'The client works on "{TASKS[0]}"')
     print(f'(two parallel calls, then a third), and then on "{TASKS[1]}".')
     with Site(*providers) as site, tempfile.TemporaryDirectory(prefix="thoughtkeep-demo-") as folder:
-        heading("1. Without thoughtkeep: the request behind the first tool call is refused")
+        heading("1. Without thoughtkeep: the request behind the first tool call is refused, or worse")
         refusals = [refused_directly(provider) for provider in providers]
         heading("2. The same client through mitmdump -s addons/addon.py")
         hosts = ",".join(sorted({f"{provider.dialect.host}={site.port}" for provider in providers}))
@@ -112,7 +114,7 @@ def attempt(provider: Provider, mode: str, proxy: Proxy | None = None) -> Outcom
     provider.reset()
     dialect = provider.dialect
     how = dialect.modes[mode]
-    dialogue = DIALOGUES[dialect.shape](dialect.model if how.model_in_body else None, dialect.extra)
+    dialogue = DIALOGUES[dialect.shape](dialect.model if how.model_in_body else None, dialect.extra_of(mode))
     return run(
         dialogue,
         provider.url(mode, real=proxy is not None),
@@ -125,19 +127,35 @@ def attempt(provider: Provider, mode: str, proxy: Proxy | None = None) -> Outcom
 
 
 def refused_directly(provider: Provider) -> bool:
-    """Ask without thoughtkeep, in every mode, and show the refusal. False if the provider did not refuse."""
-    refused = True
+    """Ask without thoughtkeep, in every mode, and show the refusal. False if the provider did not refuse.
+
+    Of a provider that loses state in silence the loss itself has to be seen.
+    """
+    expected, texts = True, {}
     for mode in modes(provider):
         outcome = attempt(provider, mode)
-        if outcome.done or outcome.status != 400 or [r.kind for r in provider.refusals] != ["missing"]:
+        if provider.dialect.silent:
+            as_known = outcome.done and not any(record.returned for record in provider.issued)
+            texts[f"{lost(provider)} pieces of reasoning never came back, and no error says so."] = None
+        else:
+            as_known = outcome.status == 400 and [r.kind for r in provider.refusals] == ["missing"]
+            texts[shortened(unnamed(spoken(outcome.error)))] = None
+        if not as_known:
             what = "went through" if outcome.done else f"ended with {outcome.status}: {outcome.error[:200]}"
-            print(f"FAILED {provider.dialect.name}, {mode}: should have been refused for missing state, but {what}")
-            refused = False
-    if refused:
+            wanted = "lost its state in silence" if provider.dialect.silent else "been refused for missing state"
+            print(f"FAILED {provider.dialect.name}, {mode}: should have {wanted}, but {what}")
+            expected = False
+    if expected:
         ways = ", ".join(modes(provider))
         print(f"\n{provider.dialect.name} ({provider.dialect.host}; {ways}): HTTP {outcome.status}")
-        print(f"  {shortened(spoken(outcome.error))}")
-    return refused
+        for text in texts:
+            print(f"  {text}")
+    return expected
+
+
+def lost(provider: Provider) -> int:
+    """How many values a later request should have held and no request did."""
+    return sum(record.due > 0 and not record.returned for record in provider.issued)
 
 
 def through_proxy(provider: Provider, mode: str, proxy: Proxy) -> Row:
@@ -225,6 +243,11 @@ def shortened(text: str) -> str:
     """One line of text, cut behind two screen lines."""
     text = " ".join(text.split())
     return text if len(text) <= 2 * WIDTH else text[: 2 * WIDTH] + " …"
+
+
+def unnamed(text: str) -> str:
+    """A text without what differs in it from run to run: the ids of items."""
+    return re.sub(r"'(fc|msg|rs)_\w+'", r"'\1_…'", text)
 
 
 def _leave(signum: int, frame: object) -> None:

@@ -1,9 +1,9 @@
 """Requests of our own to a provider, through mitmproxy itself.
 
 mitmproxy's replay machinery honours the proxy's upstream and certificate settings, and shows the request in the UIs.
-The contract here: the flow is marked as a replay (so that neither proxy authentication nor interception stops it), and its
-id is known before it starts (so that no hook of ours takes it for a client's); a body that did not arrive is a failure;
-when time is up the connection is closed.
+The contract here: the flow is marked as a replay (so that neither proxy authentication nor interception stops it), and
+its id is known before it starts (so that no hook of ours takes it for a client's); a body that did not arrive is a
+failure; when time is up the connection is closed.
 """
 
 import asyncio

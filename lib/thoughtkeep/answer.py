@@ -43,14 +43,14 @@ class Answer:
 
     def __init__(self, assembler: Assembler, ends: re.Pattern[bytes], content_type: str, content_encoding: str) -> None:
         self.stopped = ""
-        self.size = 0
         self._assembler = assembler
-        self._ends = ends
+        self._finds_end = ends.search
         self._is_sse = "event-stream" in content_type.lower()
         self._frames: EventDecoder | ArrayDecoder | None = None
         self._pending: list[bytes] = []
         self._waiting = 0
         self._tail = b""
+        self._size = 0
         self._next_look = _LOOK
         self._ending = False
         self._due = False
@@ -93,20 +93,17 @@ class Answer:
             # A small plain chunk, the most frequent by far, is what its decoder would make of it.
             is_piece = self._is_plain and 0 < len(chunk) <= STEP
             for piece in (chunk,) if is_piece else self._decoder.feed(chunk):
-                self.size += len(piece)
                 self._pending.append(piece)
                 self._waiting += len(piece)
-                if self._waiting >= BATCH:
-                    self._work()
                 window = self._tail + piece if self._tail else piece
-                if _DONE in window or self._ends.search(window):
+                if _DONE in window or self._finds_end(window):
                     self._ending = True
                     self._work()
                 elif self._ending:  # what bears the mark may be longer than a chunk
                     self._ending = not self._work()
+                elif self._waiting >= BATCH:
+                    self._work()
                 self._tail = b"" if piece.endswith(b"\n\n") else window[-_OVERLAP:]  # no mark has a blank line in it
-                if self.size >= self._next_look:
-                    self._look()
         except (ValueError, RecursionError) as fault:
             self.stop(str(fault))
         return self._due and self._is_due()
@@ -140,6 +137,7 @@ class Answer:
         data = b"".join(self._pending)
         self._pending.clear()
         self._waiting = 0
+        self._size += len(data)
         if self._frames is None:
             plain = data.lstrip(b"\xef\xbb\xbf \t\r\n")
             if not plain:
@@ -148,7 +146,10 @@ class Answer:
                 self._frames, data = ArrayDecoder(), plain
             else:
                 self._frames = EventDecoder()
-        return self._take(self._frames.feed(data))
+        found = self._take(self._frames.feed(data))
+        if self._size >= self._next_look:
+            self._look()
+        return found
 
     def _take(self, found: Sequence[Event | bytes]) -> bool:
         texts = [item if isinstance(item, bytes) else item.data for item in found]
@@ -163,7 +164,7 @@ class Answer:
         return True
 
     def _look(self) -> None:
-        self._next_look = self.size + _LOOK
+        self._next_look = self._size + _LOOK
         if sum(map(len, strings(self._assembler.held()))) > LIMIT:
             raise Overlong(f"an answer of more than {LIMIT} bytes")
 

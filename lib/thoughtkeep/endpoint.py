@@ -16,7 +16,7 @@ def may_be(method: str, path: str) -> bool:
 
 def recognise(method: str, path: str, body: Json) -> Endpoint | None:
     """The endpoint that a request goes to, or None."""
-    if method.upper() != "POST":
+    if method.upper() != "POST" or body is None:  # a body that says null is no question
         return None
     plain = path.partition("?")[0]
     return next((found for form in FORMATS if (found := form.endpoint(plain, body))), None)

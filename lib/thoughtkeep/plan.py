@@ -6,6 +6,7 @@ this target, and the edits that put it back. Nothing is changed that the plan do
 
 from dataclasses import replace
 
+from thoughtkeep.foreign import clean
 from thoughtkeep.formats import Format
 from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
@@ -50,6 +51,7 @@ def decide(
             missed.append(Missed(first, reason))
         elif edits:
             due[first] = edits
+    cleaned = clean(key, ask, trail, found, facts, form, profile, group, start)
     if binds_thinking(ask.model):
         missed += _unbound(found, due, ask, trail)
     if family_of(ask.model) in profile.demands:
@@ -59,7 +61,7 @@ def decide(
             for number, said in enumerate(ask.said)
             if number >= start and number not in told and said.calls and not _has_state(said)
         ]
-    edits = [edit for number in sorted(due) for edit in due[number]]
+    edits = cleaned + [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))
 
 

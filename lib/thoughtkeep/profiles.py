@@ -26,6 +26,10 @@ FURNITURE = frozenset(
 )
 
 
+# platform.claude.com "Tool use": what the API takes as a tool_use id.
+ANTHROPIC_IDS = r"[a-zA-Z0-9_-]{1,64}"
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The facts of one vendor's dialect."""
@@ -61,6 +65,12 @@ class Profile:
     """The model families whose tool turns are refused without their state: one that is not known is worth a line in the
     log."""
 
+    refuses_foreign: bool = False
+    """Refuses state that another model family or provider issued."""
+
+    ids: tuple[tuple[str, str], ...] = ()
+    """What a call id must look like: (format, regular expression). A format that is not named takes any."""
+
     question_keeps: tuple[str, ...] = ()
     """The keys of a request's body that a request for a summary needs too."""
 
@@ -79,6 +89,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-ai-studio",
         ("generativelanguage.googleapis.com",),
+        refuses_foreign=True,
         returns=("extra_content", "thought_signature"),
         demands=("gemini",),
     ),
@@ -87,12 +98,15 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-vertex",
         ("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+        refuses_foreign=True,
+        ids=(("messages", ANTHROPIC_IDS),),
         returns=("extra_content", "thought_signature"),
         demands=("gemini",),
     ),
     Profile(
         "google-code-assist",
         ("cloudcode-pa.googleapis.com", "daily-cloudcode-pa.googleapis.com", "*-cloudcode-pa.sandbox.googleapis.com"),
+        refuses_foreign=True,
         question_keeps=("project", "user_prompt_id"),
         demands=("gemini",),
     ),
@@ -100,6 +114,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "openrouter",
         ("openrouter.ai",),
+        refuses_foreign=True,
         returns=("reasoning_details", "reasoning", "reasoning_content"),
         question_keeps=("provider",),
         names_upstream=True,
@@ -140,25 +155,52 @@ PROFILES: tuple[Profile, ...] = (
         cumulative=True,
     ),
     # docs.mistral.ai "Reasoning": thinking chunks in the content; further keys on a message are refused.
-    Profile("mistral", ("api.mistral.ai",), returns=()),
+    Profile("mistral", ("api.mistral.ai",), refuses_foreign=True, ids=(("chat", r"[A-Za-z0-9]{9}"),), returns=()),
     Profile(
         "qwen",
         ("dashscope.aliyuncs.com", "dashscope-*.aliyuncs.com", "*.maas.aliyuncs.com", "portal.qwen.ai"),
         returns=("reasoning_content",),
     ),
     # No field is documented to take `reasoning` back; an unknown one is refused ("property … is unsupported").
-    Profile("groq", ("api.groq.com",), returns=()),
+    Profile("groq", ("api.groq.com",), refuses_foreign=True, returns=()),
     # reasoning_content is refused; reasoning would have to be written into the content (opencode PR 26763).
-    Profile("cerebras", ("api.cerebras.ai",), returns=()),
+    Profile("cerebras", ("api.cerebras.ai",), refuses_foreign=True, returns=()),
     # Not documented for this endpoint, but taken: a recorded client sends it back and gets its answer.
-    Profile("xai", ("api.x.ai", "cli-chat-proxy.grok.com"), returns=("reasoning_content",)),
+    Profile("xai", ("api.x.ai", "cli-chat-proxy.grok.com"), refuses_foreign=True, returns=("reasoning_content",)),
     # Chat completions issue no reasoning state, and unknown keys on a message are refused.
-    Profile("openai", ("api.openai.com",), returns=()),
-    Profile("azure-openai", ("*.openai.azure.com", "*.services.ai.azure.com"), returns=()),
+    Profile(
+        "openai",
+        ("api.openai.com",),
+        refuses_foreign=True,
+        ids=(("chat", r".{1,40}"), ("responses", r".{1,64}")),
+        returns=(),
+    ),
+    Profile(
+        "azure-openai",
+        ("*.openai.azure.com", "*.services.ai.azure.com"),
+        refuses_foreign=True,
+        ids=(("chat", r".{1,40}"), ("responses", r".{1,64}")),
+        returns=(),
+    ),
     # Codex's backend: another account than the API's, so another group.
-    Profile("chatgpt", ("chatgpt.com",), returns=(), question_keeps=("instructions", "store"), question_streams=True),
+    Profile(
+        "chatgpt",
+        ("chatgpt.com",),
+        refuses_foreign=True,
+        ids=(("responses", r".{1,64}"),),
+        returns=(),
+        question_keeps=("instructions", "store"),
+        question_streams=True,
+    ),
     # platform.claude.com "Thinking": blocks in the content, see the `messages` format.
-    Profile("anthropic", ("api.anthropic.com",), returns=(), demands=("claude",)),
+    Profile(
+        "anthropic",
+        ("api.anthropic.com",),
+        refuses_foreign=True,
+        ids=(("messages", ANTHROPIC_IDS),),
+        returns=(),
+        demands=("claude",),
+    ),
     # vscode-copilot-chat thinking.ts: reasoning_text pieces, then reasoning_opaque; Claude answers come as two choices.
     Profile(
         "github-copilot",

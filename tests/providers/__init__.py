@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from providers.anthropic import Anthropic, AnthropicBound, VertexAnthropic
 from providers.compat import Databricks, GoogleCompat, VertexCompat
 from providers.deepseek import DeepSeek
 from providers.delivery import CHUNKINGS, Chunking, Delivery
@@ -22,6 +23,7 @@ from providers.dialect import Dialect, Mode, Reply
 from providers.gemini import CodeAssist, Gemini
 from providers.ledger import SKIP_VALUES, Issued, Ledger
 from providers.openrouter import OpenRouterClaude, OpenRouterGemini
+from providers.reasoning import OpenAIResponses, XaiResponses
 from providers.refusal import Refusal
 from providers.scenario import TASKS
 from providers.server import LIFETIME, Exchange, Provider, Site, serving
@@ -38,6 +40,11 @@ PROVIDERS: Mapping[str, Dialect] = {
         OpenRouterClaude(),
         Databricks(),
         DeepSeek(),
+        Anthropic(),
+        AnthropicBound(),
+        VertexAnthropic(),
+        OpenAIResponses(),
+        XaiResponses(),
     )
 }
 

@@ -58,6 +58,15 @@ class Format(Protocol):
 
     name: str
 
+    ids: tuple[str, str] | None
+    """The keys of a call's id and of the id that a result names, None where calls need none."""
+
+    unique_ids: bool
+    """Whether a provider refuses a call id that occurs twice."""
+
+    refs_bind: bool
+    """Whether the `id` of an item asks for the items that it came with."""
+
     content: str
     """The key of a message under which its content stands."""
 

@@ -38,6 +38,9 @@ class ChatFormat:
 
     name = "chat"
     content = "content"
+    ids: tuple[str, str] | None = ("id", "tool_call_id")
+    unique_ids = False
+    refs_bind = False
     ends = re.compile(rb'\[DONE\]|"finish_reason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:

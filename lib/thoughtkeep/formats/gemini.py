@@ -30,6 +30,9 @@ class GeminiFormat:
 
     name = "gemini"
     content = "parts"
+    ids: tuple[str, str] | None = None
+    unique_ids = False
+    refs_bind = False
     ends = re.compile(rb'"finish_?[rR]eason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:

@@ -34,6 +34,9 @@ class MessagesFormat:
 
     name = "messages"
     content = "content"
+    ids: tuple[str, str] | None = ("id", "tool_use_id")
+    unique_ids = True
+    refs_bind = False
     ends = re.compile(rb"message_stop")
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:

@@ -27,6 +27,9 @@ class ResponsesFormat:
 
     name = "responses"
     content = "content"
+    ids: tuple[str, str] | None = ("call_id", "call_id")
+    unique_ids = False
+    refs_bind = True
     ends = re.compile(rb"response\.(completed|incomplete|failed|done)")
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
