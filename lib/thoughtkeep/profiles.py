@@ -286,7 +286,7 @@ _BINDS = re.compile(r"claude-(fable-(5[-.][1-9]|[6-9])|opus-(5[-.][5-9]|[6-9]))"
 @lru_cache(maxsize=1024)
 def binds_thinking(model: str) -> bool:
     """Whether a model's thinking goes only behind the very request that it was made for."""
-    return bool(_BINDS.search(model.lower()))
+    return bool(_BINDS.search(plain_model(model)))  # the date behind `fable-5` is no minor version
 
 
 def withheld(profile: Profile, group: str, ask: Ask, kept: Kept) -> str:
