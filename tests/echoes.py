@@ -129,6 +129,8 @@ def _deltas(payloads: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 #: A change to the history before request number `at`; it is given the messages that hold calls.
 Tamper = Callable[[str, list[dict[str, Any]]], None]
+#: The same, given the whole history.
+Change = Callable[[list[dict[str, Any]]], None]
 
 
 def play(
@@ -138,24 +140,33 @@ def play(
     tamper: Tamper | None = None,
     at: int = 2,
     tasks: Sequence[str] = TASKS,
+    change: Change | None = None,
+    extra: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Outcome:
-    """Run the scenario against a provider, changing the history before request `at` where a tamper is given."""
+    """Run the scenario against a provider, changing the history before request `at` where a tamper or change is given.
+
+    `extra` are further keys of every request's body.
+    """
     dialect = provider.dialect
     how = dialect.modes[mode]
-    dialogue = kinds[dialect.shape](dialect.model if how.model_in_body else None, dialect.extra_of(mode))
+    dialogue = kinds[dialect.shape](
+        dialect.model if how.model_in_body else None, {**dialect.extra_of(mode), **(extra or {})}
+    )
     if tamper is not None:
-        spoil(dialogue, dialect.name, tamper, at)
+        spoil(dialogue, lambda history: tamper(dialect.name, [m for m in history if calls_of(m)]), at)
+    if change is not None:
+        spoil(dialogue, change, at)
     options = {"headers": dialect.headers, "timeout": 5.0, **options}
     return run(dialogue, provider.url(mode), tasks, streamed=how.streamed, **options)
 
 
-def spoil(dialogue: Dialogue, name: str, tamper: Tamper, at: int) -> None:
+def spoil(dialogue: Dialogue, change: Change, at: int) -> None:
     build, built = dialogue.body, iter(range(1, 99))
 
     def body(streamed: bool) -> dict[str, Any]:
         if next(built) == at:
-            tamper(name, [message for message in dialogue.history if calls_of(message)])
+            change(dialogue.history)
         return build(streamed)
 
     dialogue.body = body  # type: ignore[method-assign]

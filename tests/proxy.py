@@ -19,7 +19,7 @@ from types import TracebackType
 STARTUP = 30.0
 #: Seconds after that in which it may still end by itself.
 _SETTLING = 0.2
-_DOOMED = re.compile(r"Error logged during startup|error in script")
+_DOOMED = re.compile(r"Errors? logged during startup|error in script")
 _LISTENS = re.compile(r"listening at [^\s]*?:(\d+)")
 
 

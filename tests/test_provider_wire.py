@@ -35,7 +35,7 @@ def test_plain_answers_are_cut_and_encoded_too(chunking: Any, gzip: bool) -> Non
 def raw_stream(name: str, mode: str = "streamed") -> str:
     """The raw first answer of a provider, two calls, as text."""
     dialect = PROVIDERS[name]
-    dialogue = DIALOGUES[dialect.shape](dialect.model, dialect.extra)
+    dialogue = DIALOGUES[dialect.shape](dialect.model, dialect.extra_of(mode))
     dialogue.ask(TASKS[0])
     with serve(name) as provider:
         return httpx.post(provider.url(mode), json=dialogue.body(True), trust_env=False).text

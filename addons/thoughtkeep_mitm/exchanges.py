@@ -16,12 +16,14 @@ from thoughtkeep.keep import keep
 from thoughtkeep.plan import decide
 from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
 from thoughtkeep.replay import keys_of, matches
+from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.turns import Ask, Facts, Owner, Plan
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.guard import fault_in, guarded
 from thoughtkeep_mitm.handovers import Handovers, Request
 from thoughtkeep_mitm.journal import Journal
+from thoughtkeep_mitm.rescues import Rescues, Sent
 from thoughtkeep_mitm.runtime import Runtime
 
 # How long a request waits for the store, in seconds; then it goes as it came.
@@ -46,6 +48,8 @@ class Exchange:
     plan: Plan = field(default_factory=Plan)
     answer: Answer | None = None
     kept: int = 0
+    sent: Sent | None = None
+    lessons: list[Lesson] = field(default_factory=list)
 
 
 class Exchanges:
@@ -56,6 +60,7 @@ class Exchanges:
         self.runtime = runtime
         self._open: dict[str, Exchange] = {}
         self._handovers = Handovers(runtime)
+        self._rescues = Rescues(runtime)
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
@@ -76,7 +81,7 @@ class Exchanges:
             flow, exchange.endpoint, exchange.profile, exchange.tenant, exchange.ask, exchange.trail, body.json
         )
         places = self._handovers.places(asked)
-        facts = await self._facts(exchange, places)
+        facts = await self._facts(exchange, [*places, self._rescues.place(exchange.trail, exchange.group)])
         found = matches(store.key, exchange.ask, exchange.trail, facts)
         outcome = await self._handovers.apply(asked, places, found, facts, acts)
         plan = decide(
@@ -89,15 +94,32 @@ class Exchanges:
             exchange.group,
             found=found,
             start=outcome.start,
+            skip=self.runtime.settings.skip_value == "auto",
         )
         exchange.plan = plan = replace(plan, edits=outcome.edits + plan.edits, handover=outcome.reason)
         if plan.known:
             store.touch(plan.known)
-        edited = splice.apply(body.plain, plan.edits) if plan.edits and acts else None
+        exchange.lessons = self._rescues.taught(facts) if acts else []
+        # What did not fit with our additions goes without them from then on.
+        additions = acts and not any(lesson.fault.kind == "overflow" for lesson in exchange.lessons)
+        plain = splice.apply(body.plain, plan.edits) if plan.edits and additions else body.plain
+        plain = self._rescues.heed(exchange.lessons, exchange.endpoint, exchange.profile, plain)
+        edited = plain is not body.plain
         exchange.journal.handed_over(outcome, flow.metadata)
-        exchange.journal.planned(plan, applied=edited is not None, why="signed body" if signed else mode)
-        if edited is not None:
-            traffic.write_body(flow.request, edited)
+        exchange.journal.planned(plan, applied=edited, why="signed body" if signed else mode)
+        if acts and self.runtime.settings.rescue == "on":
+            exchange.sent = Sent(
+                exchange.endpoint,
+                exchange.profile,
+                exchange.group,
+                exchange.tenant,
+                exchange.ask,
+                exchange.trail,
+                plain,
+                body.plain,
+            )
+        if edited:
+            traffic.write_body(flow.request, plain)
 
     def _begin(self, flow: http.HTTPFlow, body: traffic.Body) -> Exchange:
         host = traffic.host_of(flow)
@@ -167,6 +189,8 @@ class Exchanges:
         exchange = self._open.pop(flow.id, None)
         if exchange is None or flow.response is None:
             return
+        if exchange.sent is not None and flow.response.status_code >= 400:
+            exchange.journal.rescued(await self._rescues.try_again(flow, exchange.sent, exchange.lessons))
         answer, due = exchange.answer, False
         if answer is None and 200 <= flow.response.status_code < 300 and flow.response.raw_content:
             answer = exchange.answer = self._answer(exchange, flow.response)

@@ -173,7 +173,7 @@ class Handovers:
             self._runtime,
             request.flow,
             f"{parts.scheme}://{parts.netloc}{asked.path}",
-            {**headers, "content-type": "application/json"},
+            http.Headers([(b"content-type", b"application/json"), *headers]),
             asked.body,
             float(settings.handover_timeout),
         )
@@ -183,8 +183,9 @@ class Handovers:
         return summary_of(form, profile, answer.raw_content or b"", content_type, encoding)
 
     @staticmethod
-    def _headers(flow: http.HTTPFlow) -> dict[str, str]:
-        return {name: flow.request.headers[name] for name in flow.request.headers if name.lower() in HEADERS}
+    def _headers(flow: http.HTTPFlow) -> list[tuple[bytes, bytes]]:
+        fields = flow.request.headers.fields
+        return [(name, value) for name, value in fields if name.decode("latin-1").lower() in HEADERS]
 
 
 def _summariser(option: str, target: str) -> str:
@@ -192,9 +193,9 @@ def _summariser(option: str, target: str) -> str:
     return next((model for pattern, model in summarisers(option) if fnmatchcase(target, pattern)), target)
 
 
-def _key_headers(form: str, key: str) -> dict[str, str]:
+def _key_headers(form: str, key: str) -> list[tuple[bytes, bytes]]:
     if not key:
-        return {}
+        return []
     if form == "messages":
-        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    return {"x-goog-api-key": key} if form == "gemini" else {"authorization": f"Bearer {key}"}
+        return [(b"x-api-key", key.encode()), (b"anthropic-version", b"2023-06-01")]
+    return [(b"x-goog-api-key", key.encode()) if form == "gemini" else (b"authorization", b"Bearer " + key.encode())]

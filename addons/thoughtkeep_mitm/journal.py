@@ -70,6 +70,12 @@ class Journal:
             told = ", ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items()))
             log.info(f"thoughtkeep: {self._label}: state is due and not restored: {told}")
 
+    def rescued(self, outcome: str) -> None:
+        """What came of a refusal (see Rescues.try_again); nothing is said where it was none of ours."""
+        if outcome:
+            self._counts["rescued" if outcome.endswith("rescued") else "not_rescued"] += 1
+            log.info(f"thoughtkeep: {self._label}: refused: {_printable(outcome)}")
+
     def slow_store(self) -> None:
         """The store did not answer in time."""
         self._counts["slow_fetches"] += 1

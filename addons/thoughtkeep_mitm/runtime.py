@@ -15,7 +15,8 @@ from thoughtkeep_store import Store, open_or_memory
 
 log = logging.getLogger("thoughtkeep")
 
-_STORE_OPTIONS = frozenset(settings.PREFIX + name for name in ("store", "ttl_days", "max_store_mb"))
+# The settings that a store is opened with.
+_STORE_OPTIONS = ("store", "ttl_days", "max_store_mb")
 
 
 class Runtime:
@@ -38,13 +39,14 @@ class Runtime:
             ctx.options.process_deferred()
         except exceptions.OptionsError as fault:
             # mitmproxy meets it again in a task that nobody waits for, and would go on without the addon, in silence.
-            log.error(f"thoughtkeep: {fault}")
+            log.error(f"thoughtkeep: {str(fault).partition(': [')[0]}")  # a list of values may hold a password
 
     def configure(self, updated: set[str]) -> None:
         """Check the options, once a change: reading them costs a copy each time."""
         if not any(name.startswith(settings.PREFIX) for name in updated):
             return
         first, self._checked = not self._checked, True
+        before = self.settings
         try:
             self.settings = settings.read(ctx.options)
         except exceptions.OptionsError as fault:
@@ -53,7 +55,10 @@ class Runtime:
             # While a script loads it would show a stack trace. An error during start-up ends mitmdump.
             log.error(f"thoughtkeep: {fault}")
         self.concerns = self.settings.matcher()
-        if self._store is not None and updated & _STORE_OPTIONS:
+        # Values, not names: a change that is taken back comes along here too, and a store in memory is gone once closed.
+        if self._store is not None and any(
+            getattr(before, name) != getattr(self.settings, name) for name in _STORE_OPTIONS
+        ):
             self.spawn(self._store.close())
             self._store = None
 

@@ -30,6 +30,8 @@ class Settings(BaseModel):
     replay: Mode
     ttl_days: int = Field(ge=1, le=3650)
     max_store_mb: int = Field(ge=1, le=1_000_000)
+    skip_value: Literal["auto", "off"] = "auto"
+    rescue: Literal["on", "off"] = "on"
     handover: Literal["auto", "off"] = "auto"
     handover_min_tokens: int = Field(default=2000, ge=0)
     handover_model: str = ""
@@ -123,6 +125,22 @@ OPTIONS = (
         int,
         512,
         "Megabytes that the store may hold; beyond it whole conversations are forgotten, the longest unused first.",
+    ),
+    _Option(
+        "skip_value",
+        str,
+        "auto",
+        "auto: where Gemini 3 or later demands a thought signature that nobody has, send the stand-in that Google "
+        "documents. off: never.",
+        ("auto", "off"),
+    ),
+    _Option(
+        "rescue",
+        str,
+        "on",
+        "on: when a request is refused for lost or refused reasoning state, repair it, send it once more, and answer the "
+        "client with that. off: never.",
+        ("on", "off"),
     ),
     _Option(
         "handover",

@@ -37,6 +37,8 @@ def read_body(request: http.Request) -> Body | None:
         body = loads(plain)
     except (Undecodable, NotJson):
         return None
+    if not isinstance(body, dict):  # `null` too: for the formats None means a body that is not read yet
+        return None
     endpoint = recognise(request.method, request.path, body)
     return Body(endpoint, plain, body) if endpoint else None
 

@@ -13,7 +13,7 @@ from mitmproxy.addons.clientplayback import ReplayHandler
 
 from thoughtkeep_mitm.runtime import Runtime
 
-# How much of an answer is taken, in bytes.
+# How much of an answer is taken unless the caller says otherwise, in bytes.
 MAX_ANSWER = 4_000_000
 
 
@@ -22,11 +22,19 @@ class Failed(Exception):
 
 
 async def post(
-    runtime: Runtime, like: http.HTTPFlow, url: str, headers: dict[str, str], body: bytes, seconds: float
+    runtime: Runtime,
+    like: http.HTTPFlow,
+    url: str,
+    headers: http.Headers,
+    body: bytes,
+    seconds: float,
+    max_answer: int = MAX_ANSWER,
 ) -> http.Response:
-    """Send a request as if the client of `like` had sent it, and return its whole answer. Raises Failed."""
-    fields = [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()]
-    request = http.Request.make("POST", url, body, http.Headers(fields))
+    """Send a request as if the client of `like` had sent it, and return its whole answer. Raises Failed.
+
+    `seconds` is all the time that it may take, `max_answer` bounds the answer, in bytes.
+    """
+    request = http.Request.make("POST", url, body, headers)
     flow = http.HTTPFlow(like.client_conn.copy(), connection.Server(address=(request.host, request.port)))
     flow.request = request
     flow.is_replay = "request"
@@ -43,6 +51,6 @@ async def post(
         runtime.own.discard(flow.id)
     if flow.error is not None or flow.response is None:
         raise Failed(f"no answer: {flow.error.msg if flow.error else 'connection closed'}")
-    if flow.response.raw_content is None or len(flow.response.raw_content) > MAX_ANSWER:
+    if flow.response.raw_content is None or len(flow.response.raw_content) > max_answer:
         raise Failed("the answer has no body" if flow.response.raw_content is None else "the answer is too long")
     return flow.response

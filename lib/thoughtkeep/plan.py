@@ -11,6 +11,7 @@ from thoughtkeep.formats import Format
 from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
+from thoughtkeep.rescue.skip import open_steps, put_skip
 from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Plan, Said
 
 
@@ -25,11 +26,13 @@ def decide(
     *,
     found: list[Match] | None = None,
     start: int = 0,
+    skip: bool = True,
 ) -> Plan:
     """The plan for a request to a host of `group` (see profiles.group_of), of which the store knows `facts`.
 
     `start` is the first assistant turn that goes out: a handover may have replaced those before it. `found` are the
-    matches of the request, where they are known already.
+    matches of the request, where they are known already. With `skip` Google's stand-in is put where a signature is
+    demanded that nobody has.
     """
     everything = matches(key, ask, trail, facts) if found is None else found
     found = [match for match in everything if match.said[0] >= start]
@@ -61,6 +64,12 @@ def decide(
             for number, said in enumerate(ask.said)
             if number >= start and number not in told and said.calls and not _has_state(said)
         ]
+    if skip:
+        without = {missing.said for missing in missed}
+        known_steps = {number for match in found if match.said[0] not in without for number in match.said}
+        for number in open_steps(ask):
+            if number >= start and number not in known_steps:
+                cleaned += put_skip(ask, ask.said[number], profile)
     edits = cleaned + [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))
 

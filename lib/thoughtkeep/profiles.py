@@ -71,6 +71,12 @@ class Profile:
     ids: tuple[tuple[str, str], ...] = ()
     """What a call id must look like: (format, regular expression). A format that is not named takes any."""
 
+    signature_key: tuple[str, str] | None = None
+    """Where a tool call in chat carries Google's signature: the key, and the namespace in it."""
+
+    skip_entry: bool = False
+    """Knows Google's stand-in for a lost signature as an entry of `reasoning_details`."""
+
     question_keeps: tuple[str, ...] = ()
     """The keys of a request's body that a request for a summary needs too."""
 
@@ -89,6 +95,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-ai-studio",
         ("generativelanguage.googleapis.com",),
+        signature_key=("extra_content", "google"),
         refuses_foreign=True,
         returns=("extra_content", "thought_signature"),
         demands=("gemini",),
@@ -98,6 +105,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-vertex",
         ("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+        signature_key=("extra_content", "google"),
         refuses_foreign=True,
         ids=(("messages", ANTHROPIC_IDS),),
         returns=("extra_content", "thought_signature"),
@@ -117,6 +125,7 @@ PROFILES: tuple[Profile, ...] = (
         refuses_foreign=True,
         returns=("reasoning_details", "reasoning", "reasoning_content"),
         question_keeps=("provider",),
+        skip_entry=True,
         names_upstream=True,
         demands=("gemini",),
     ),

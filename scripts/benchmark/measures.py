@@ -131,14 +131,14 @@ def make(talks: Mapping[str, Talk], upstream: Upstream, quick: bool) -> list[Mea
     """All measures, in their order."""
     rounds, share = (3, 0.2) if quick else (11, 1.0)
     found = [
-        _burst("burst-chat", "chat completions", "chat", traffic.CHAT, rounds, 11 * share),
-        _burst("burst-gemini", "Gemini", "gemini", traffic.GEMINI, rounds, 11 * share),
-        _burst("burst-details", "reasoning_details", "entries", traffic.ENTRIES, rounds, 11 * share),
-        _burst("joined-chat", "chat completions, chunks of 64 kB", "chat", traffic.CHAT, rounds, 3 * share, "joined"),
-        _one_by_one(upstream, QUICK_EVENTS if quick else EVENTS, rounds, 25 * share),
-        _first(talks["first"], 10 if quick else 30, rounds, 7 * share),
+        _burst("burst-chat", "chat completions", "chat", traffic.CHAT, rounds, 7 * share),
+        _burst("burst-gemini", "Gemini", "gemini", traffic.GEMINI, rounds, 7 * share),
+        _burst("burst-details", "reasoning_details", "entries", traffic.ENTRIES, rounds, 7 * share),
+        _burst("joined-chat", "chat completions, chunks of 64 kB", "chat", traffic.CHAT, rounds, 2 * share, "joined"),
+        _one_by_one(upstream, QUICK_EVENTS if quick else EVENTS, rounds, 18 * share),
+        _first(talks["first"], 10 if quick else 30, rounds, 5 * share),
     ]
-    for size, number, aim, seconds in (("60k", 30, 1.0, 4), ("1m", 12, 6.0, 6), ("10m", 3, None, 7)):
+    for size, number, aim, seconds in (("60k", 30, 1.0, 3), ("1m", 12, 6.0, 5), ("10m", 3, None, 6)):
         exchanges = max(2, number // 3) if quick else number
         found += [_requests(talks[size], size, name, exchanges, aim, rounds, seconds * share) for name in _ECHOES]
     return found

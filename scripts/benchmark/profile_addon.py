@@ -1,4 +1,4 @@
-"""mitmproxy addon that profiles the event loop's thread between two requests, and writes down what it found.
+"""mitmproxy addon that profiles the process, all threads of it, between two requests, and writes down what it found.
 
 `--set bench_profile=FILE`; a request to the host `profile.bench` begins with the path `/start` and ends with `/stop`.
 """

@@ -36,7 +36,7 @@ def zst(pieces: list[bytes]) -> list[bytes]:
     return [*(packer.compress(piece, flush) for piece in pieces), packer.flush()]
 
 
-#: By name: the header, and what makes the bytes. `lying` says gzip and is none.
+#: By name: the header, and what makes the bytes.
 CODINGS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
     "none": ("", list),
     "gzip": ("gzip", gzip),
@@ -126,9 +126,12 @@ def test_a_plain_answer_arrives_as_it_was_sent_and_is_captured(coding: str, chun
 def test_an_answer_that_cannot_be_read_arrives_as_it_was_sent(header: str, body: bytes, proxy: Proxy) -> None:
     talk = Talk()
     headers = {"content-encoding": header} if header else {}
-    with Upstream(lambda _, line: line.stream([body], headers)) as upstream, client(proxy) as asking:
-        with asking.stream("POST", upstream.url + talk.path, content=talk.first, headers=talk.headers) as got:
-            assert b"".join(got.iter_raw()) == body
+    with (
+        Upstream(lambda _, line: line.stream([body], headers)) as upstream,
+        client(proxy, headers=talk.headers) as asking,
+        asking.stream("POST", upstream.url + talk.path, content=talk.first) as got,
+    ):
+        assert b"".join(got.iter_raw()) == body
 
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "429 Too Many Requests", "500 Oh No", "529 Overloaded"])

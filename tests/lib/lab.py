@@ -56,7 +56,8 @@ class Exchange:
 class Scenario:
     """Exchanges, the next request of a client that lost something, and what must go upstream (None: the same bytes).
 
-    `missed` are the reasons for which state that was due stays away. `rule` is the sentence that it stands for.
+    `missed` are the reasons for which state that was due stays away. `rule` is the sentence that it stands for. With
+    `skip` Google's stand-in may take the place of a signature that nobody has.
     """
 
     rule: str
@@ -66,6 +67,7 @@ class Scenario:
     expected: Json | None
     missed: tuple[str, ...] = ()
     next_url: str = ""
+    skip: bool = False
     headers: Headers = field(default_factory=lambda: dict(CREDENTIAL))
 
     @property
@@ -160,7 +162,7 @@ class Lab:
         self.store = MemoryStore(ttl=1e9, max_bytes=1 << 30, clock=lambda: self.now)
         self._count = 0
 
-    def ask(self, url: str, headers: Headers, body: bytes) -> Asked:
+    def ask(self, url: str, headers: Headers, body: bytes, *, skip: bool = False) -> Asked:
         """A request of a client: read, looked up, planned, edited."""
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 443
@@ -175,7 +177,7 @@ class Lab:
         query = dict(parse_qsl(parts.query))
         tenant = identity.tenant(key, headers, query, client="192.0.2.1", host=host)
         facts = asyncio.run(self.store.fetch(keys_of(key, tenant, ask, trail)))
-        plan = decide(key, ask, trail, facts, form, profile, group)
+        plan = decide(key, ask, trail, facts, form, profile, group, skip=skip)
         sent = splice.apply(body, plan.edits) if plan.edits else body
         return Asked(endpoint, profile, group, tenant, ask, trail, plan, sent)
 
@@ -264,8 +266,13 @@ def without_odd(value: Json) -> Json:
 
 def untouched(asked: Asked, request: Json) -> list[str]:
     """The messages of a request that its plan leaves alone, as `oddly` writes them."""
-    edited = {path[: path.index(step) + 1] for edit in asked.plan.edits for path in (edit.at, edit.source)
-              for step in path if isinstance(step, int)}
+    edited = {
+        path[: path.index(step) + 1]
+        for edit in asked.plan.edits
+        for path in (edit.at, edit.source)
+        for step in path
+        if isinstance(step, int)
+    }
     return [oddly(inner) for path, inner in _messages(request, ()) if path not in edited]
 
 

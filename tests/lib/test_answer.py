@@ -267,7 +267,6 @@ def test_a_long_stream_that_is_mostly_packaging_is_captured_to_its_end() -> None
         answer.feed(b'data: {"padding": "%s", "choices": [{"delta": {"content": "a"}}]}\n\n' % (b"x" * 400))
     assert answer.feed(b"data: [DONE]\n\n")
     assert answer.turns()[0].pieces[0].text == "a" * 500
-    assert answer.size > 200_000
 
 
 def test_an_event_without_end_is_not_held_without_bound() -> None:

@@ -9,7 +9,10 @@ OWNER = Owner("group", "asked", "served", "upstream")
 SIGNATURE = "signature-of-thirty-letters+/="
 
 CALLS = Turn(
-    (Piece(Kind.CALL, call=Call("c1", "f", "{}"), state={"token": SIGNATURE}), Piece(Kind.CALL, call=Call("", "g", "{}"))),
+    (
+        Piece(Kind.CALL, call=Call("c1", "f", "{}"), state={"token": SIGNATURE}),
+        Piece(Kind.CALL, call=Call("", "g", "{}")),
+    ),
     {"note": "another-opaque-value-of-length"},
 )
 ASK = Ask(

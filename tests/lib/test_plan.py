@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-
 from lab import CREDENTIAL, Asked, Lab, plain, written
 from scenarios.chat_vendors import DEEPSEEK, GOOGLE, UNKNOWN, VERTEX
 from scenarios.chat_words import assistant, call, tool, user, whole
+
 from thoughtkeep.turns import Json, Op
 
 MESSAGES = "https://api.anthropic.com/v1/messages"
@@ -21,7 +21,9 @@ def ask(lab: Lab, url: str, *messages: Json, model: str = "gemini-3-pro", **more
 def signed(lab: Lab, url: str, *before: Json, model: str = "gemini-3-pro", call_id: str = "c1") -> Json:
     """A call that the provider signs; returns what a lossy client keeps of it."""
     asked = ask(lab, url, *before, model=model)
-    lab.answer(asked, whole(assistant(None, call(call_id, extra_content={"google": {"thought_signature": "QUFBQQ=="}}))))
+    lab.answer(
+        asked, whole(assistant(None, call(call_id, extra_content={"google": {"thought_signature": "QUFBQQ=="}})))
+    )
     return assistant(None, call(call_id))
 
 
@@ -57,7 +59,9 @@ MISSED: list[tuple[str, str, str, dict[str, Any], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("_name", "url", "model", "more", "missed"), MISSED)
-def test_what_stays_away_is_named(_name: str, url: str, model: str, more: dict[str, Any], missed: tuple[str, ...]) -> None:
+def test_what_stays_away_is_named(
+    _name: str, url: str, model: str, more: dict[str, Any], missed: tuple[str, ...]
+) -> None:
     lab = Lab()
     lossy = signed(lab, GOOGLE, ASKED)
     asked = ask(lab, url, ASKED, lossy, tool("c1"), model=model, **more)
@@ -138,15 +142,16 @@ def claude(lab: Lab, *messages: Json, system: str = "Be brief.", model: str = BI
     return lab.ask(MESSAGES, CREDENTIAL, written(body))
 
 
+def answered(lab: Lab, messages: list[Json], number: int, model: str = BINDING) -> list[Json]:
+    """One step: the model thinks and calls; returns what a client that loses all thinking has then."""
+    asked = claude(lab, *messages, model=model)
+    reply = {"type": "message", "role": "assistant", "model": model, "content": [thought(number), use(number)]}
+    lab.answer(asked, plain({**reply, "stop_reason": "tool_use"}))
+    return [*messages, {"role": "assistant", "content": [use(number)]}, outcome(number)]
+
+
 def two_steps(lab: Lab, model: str = BINDING) -> list[Json]:
-    """Two steps of a turn, asked for by a client that loses all thinking; returns its messages."""
-    messages: list[Json] = [ASKED]
-    for number in (1, 2):
-        asked = claude(lab, *messages, model=model)
-        reply = {"type": "message", "role": "assistant", "model": BINDING, "content": [thought(number), use(number)]}
-        lab.answer(asked, plain({**reply, "stop_reason": "tool_use"}))
-        messages += [{"role": "assistant", "content": [use(number)]}, outcome(number)]
-    return messages
+    return answered(lab, answered(lab, [ASKED], 1, model), 2, model)
 
 
 def test_behind_the_request_it_was_made_for_bound_thinking_goes_back() -> None:
@@ -162,14 +167,31 @@ def test_behind_another_system_prompt_none_goes_back() -> None:
     assert (asked.plan.edits, set(asked.missed)) == ((), {"prefix_changed"})
 
 
-def test_where_the_first_thinking_does_not_fit_that_behind_it_which_counted_on_it_stays_away_too() -> None:
+def test_where_the_newest_does_not_fit_none_goes_back() -> None:
     lab = Lab()
     messages = two_steps(lab)
-    # The first turn is made anew by another request, and the second one's stands behind the old one.
-    changed = [user("begin"), messages[1], outcome(7), *messages[3:]]
-    asked = claude(lab, *changed)
-    assert [edit.value for edit in asked.plan.edits] == [thought(1)] or asked.plan.edits == ()
-    assert "prefix_changed" in asked.missed
+    asked = claude(lab, *messages[:2], outcome(7), *messages[3:])
+    assert (asked.plan.edits, asked.missed) == ((), ("prefix_changed", "prefix_changed"))
+
+
+def test_thinking_that_was_missing_when_a_later_one_was_made_stays_away() -> None:
+    lab = Lab()
+    first = [ASKED, {"role": "assistant", "content": [use(1)]}, outcome(1)]
+    messages = answered(lab, first, 2)
+    answered(lab, [ASKED], 1)
+    asked = claude(lab, *messages)
+    assert [edit.value for edit in asked.plan.edits] == [thought(2)]
+    assert (asked.missed, asked.plan.since) == (("prefix_changed",), 1)
+
+
+def test_turns_without_thinking_bind_nothing() -> None:
+    lab = Lab()
+    asked = claude(lab, ASKED)
+    lab.answer(asked, plain({"type": "message", "role": "assistant", "model": BINDING, "content": [use(1)]}))
+    messages = answered(lab, [ASKED, {"role": "assistant", "content": [use(1)]}, outcome(1)], 2)
+    asked = claude(lab, *messages)
+    assert [edit.value for edit in asked.plan.edits] == [thought(2)]
+    assert asked.missed == ()
 
 
 def test_thinking_that_binds_to_nothing_goes_back_behind_any_prompt() -> None:

@@ -297,7 +297,9 @@ def test_a_story_told_as_it_happened_has_each_of_its_turns_in_order(turns: list[
 
 
 @given(TURNS, TURNS)
-def test_no_turn_of_a_request_is_told_twice_and_no_content_differs(stored: list[list[Piece]], asked: list[list[Piece]]) -> None:
+def test_no_turn_of_a_request_is_told_twice_and_no_content_differs(
+    stored: list[list[Piece]], asked: list[list[Piece]]
+) -> None:
     shelf, story = Shelf(), ASKED
     for number, pieces in enumerate(stored):
         shelf.add(story, *pieces)

@@ -142,7 +142,7 @@ def edited(draw: st.DrawFn) -> tuple[str, list[Edit]]:
     return text, edits
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(edited())
 def test_edits_to_the_text_are_the_edits_to_the_value(case: tuple[str, list[Edit]]) -> None:
     text, edits = case
@@ -395,7 +395,7 @@ ANY_EDITS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(BODIES | st.text(max_size=20), ANY_EDITS)
 def test_whatever_is_asked_for_the_outcome_is_json_or_unfit(text: str, edits: list[Edit]) -> None:
     try:

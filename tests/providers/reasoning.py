@@ -71,7 +71,8 @@ class Reasoning(ResponsesDialect):
         }
         if "reasoning.encrypted_content" not in (body.get("include") or ()):
             return _whole(made)
-        blob, again = self.blob(ledger, long=len(run) > 1), self.blob(ledger, long=len(run) > 1)
+        blob = self.blob(ledger, long=len(run) > 1)
+        again = self.blob(ledger, long=True)[: len(blob)]
         origin = {"id": made["id"], "follower": run[0]["id"], "needed_by": [item["id"] for item in run]}
         record = ledger.enter(KIND, anchor_of(run[0]), blob, demanded=demanded, origin=origin)
         ledger.equal(record, again)
@@ -128,16 +129,18 @@ class OpenAIResponses(Reasoning):
     def verify(self, past: Past, ledger: Ledger, body: Mapping[str, Any]) -> int:
         items = items_of(body)
         _count_due(items, ledger)
-        ids: set[str] = set()
-        for place, item in enumerate(items):
-            found = item.get("id")
-            if found is not None and found in ids:
+        named = [item["id"] for item in items if item.get("id") is not None]
+        for found in named:
+            if named.count(found) > 1:
                 raise Refusal(
                     "corrupt",
                     f"Duplicate item found with id {found}. Remove duplicate items from your input and try again.",
                 )
+        before: set[str] = set()
+        for place, item in enumerate(items):
+            found = item.get("id")
             needed = _needed(found, ledger)
-            if needed is not None and needed not in ids:
+            if needed is not None and needed not in before:
                 raise Refusal(
                     "missing",
                     f"Item '{found}' of type '{kind_of(item)}' was provided without its required 'reasoning' item: "
@@ -145,8 +148,7 @@ class OpenAIResponses(Reasoning):
                 )
             if kind_of(item) == "reasoning":
                 self._check(place, items, ledger, stored=body.get("store") is not False)
-            if found is not None:
-                ids.add(found)
+            before.add(str(found))
         return 0
 
     @staticmethod
@@ -164,10 +166,11 @@ class OpenAIResponses(Reasoning):
             raise Refusal("corrupt", f"Item with id '{found}' not found.{hint}", 404)
         record = ledger.find(KIND, blob)
         if record is None or (found is not None and found != record.origin["id"]):
+            what = f"for item {found}" if found is not None else f"{blob[:4]}...{blob[-4:]}"
             raise Refusal(
                 "corrupt",
-                f"The encrypted content for item {found} could not be verified. Reason: Encrypted content could not be "
-                "decrypted or parsed.",
+                f"The encrypted content {what} could not be verified. Reason: Encrypted content could not be decrypted "
+                "or parsed.",
                 code="invalid_encrypted_content",
             )
         if found is not None and follower.get("id") != record.origin["follower"]:

@@ -90,17 +90,15 @@ class ChatFormat:
 
     def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
         """See Format."""
-        pairs = align([p for p in turn.pieces if p.call], [p for p in said.pieces if p.call])
         issued, told = [p for p in turn.pieces if p.call], [p for p in said.pieces if p.call]
+        pairs = align(issued, told)
         ids: dict[str, str] = {}
         edits: list[Edit] = []
-        for piece, match in zip(issued, pairs.to, strict=True):
-            if match is None:
-                continue
-            other = told[match]
-            if piece.call and other.call and other.at is not None:
-                ids[piece.call.id] = other.call.id
-                edits += mend(other.at, other.state, piece.state, "call state restored")
+        for number, match in enumerate(pairs.to):
+            if match is not None:
+                ids[turn.calls[number].id] = said.calls[match].id
+                other = told[match]
+                edits += mend(other.at or (), other.state, issued[number].state, "call state restored")
         edits += _message_edits(said, turn, ids)
         edits += _content_edits(said, turn)
         return edits

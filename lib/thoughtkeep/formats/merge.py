@@ -17,8 +17,8 @@ def add_entry(entries: list[Json], piece: Json, *, cumulative: bool = False) -> 
 
     OpenRouter's streams (seen on the wire): `index` may be 0 for all, so a change of type, id or format also starts an
     entry; the signature may come last and alone; a signed entry that gets more text is another entry; `data` is whole
-    in its piece, and is never joined. Where pieces may be `cumulative`, one that begins with all that came before and says
-    more takes its place (MiniMax's documentation).
+    in its piece, and is never joined. Where pieces may be `cumulative`, one that begins with all that came before and
+    says more takes its place (MiniMax's documentation).
     """
     if not isinstance(piece, dict):
         entries.append(piece)

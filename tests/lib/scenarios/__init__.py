@@ -1,10 +1,31 @@
 """The tables of scenarios. A new one is a module and a line here."""
 
 from lab import Scenario
-from scenarios import chat_clients, chat_vendors, gemini
+
+from scenarios import (
+    chat_batches,
+    chat_content,
+    chat_ends,
+    chat_gateways,
+    chat_google,
+    chat_openrouter,
+    chat_owners,
+    chat_places,
+    chat_prose,
+    gemini_calls,
+    gemini_texts,
+)
 
 SCENARIOS: list[Scenario] = [
-    *chat_vendors.SCENARIOS,
-    *chat_clients.SCENARIOS,
-    *gemini.SCENARIOS,
+    *chat_openrouter.SCENARIOS,
+    *chat_google.SCENARIOS,
+    *chat_prose.SCENARIOS,
+    *chat_content.SCENARIOS,
+    *chat_gateways.SCENARIOS,
+    *chat_ends.SCENARIOS,
+    *chat_places.SCENARIOS,
+    *chat_batches.SCENARIOS,
+    *chat_owners.SCENARIOS,
+    *gemini_calls.SCENARIOS,
+    *gemini_texts.SCENARIOS,
 ]

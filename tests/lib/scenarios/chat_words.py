@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lab import Reply, Said, plain, sse
+
 from thoughtkeep.turns import Json
 
 DONE = "[DONE]"
@@ -63,3 +64,62 @@ def whole(message: Json, finish: Json = "stop", **top: Json) -> Reply:
 def say(reply: Reply, told: Json | Sequence[Json], sent: Json | Sequence[Json]) -> Said:
     """An answer, what the client tells of it, what must be sent of it."""
     return Said(reply, told if isinstance(told, list) else [told], sent if isinstance(sent, list) else [sent])
+
+
+# -- where it goes, and what the tables share -------------------------------------------------------------------------
+
+OPENROUTER = "https://openrouter.ai/api/v1/chat/completions"
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
+VERTEX = "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/l/endpoints/openapi/chat/completions"
+DATABRICKS = "https://adb-77.4.azuredatabricks.net/ai-gateway/mlflow/v1/chat/completions"
+SERVING = "https://dbc-1.cloud.databricks.com/serving-endpoints/gemini-3-pro/invocations"
+DEEPSEEK = "https://api.deepseek.com/v1/chat/completions"
+KIMI = "https://api.moonshot.ai/v1/chat/completions"
+GLM = "https://api.z.ai/api/coding/paas/v4/chat/completions"
+MINIMAX = "https://api.minimax.io/v1/chat/completions"
+MISTRAL = "https://api.mistral.ai/v1/chat/completions"
+QWEN = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1/chat/completions"
+VLLM = "http://10.1.1.1:8000/v1/chat/completions"
+COPILOT = "https://api.business.githubcopilot.com/chat/completions"
+LITELLM = "https://litellm.example/v1/chat/completions"
+VERCEL = "https://ai-gateway.vercel.sh/v1/chat/completions"
+SNOWFLAKE = "https://acme.snowflakecomputing.com/api/v2/cortex/v1/chat/completions"
+OPENAI = "https://api.openai.com/v1/chat/completions"
+GROQ = "https://api.groq.com/openai/v1/chat/completions"
+CEREBRAS = "https://api.cerebras.ai/v1/chat/completions"
+UNKNOWN = "https://gateway.example/v1/chat/completions"
+
+ASKED = user("How cold will it be?")
+SIGNED = "EtMBCkgIBxABGAIqQFh5enp5"
+SEALED = "gAAAAABpQ3JpbXNvbi1saWdodA=="
+
+
+def text_of(text: str, **more: Json) -> dict[str, Json]:
+    return {"type": "reasoning.text", "text": text, "index": 0, **more}
+
+
+def sealed(data: str, **more: Json) -> dict[str, Json]:
+    return {"type": "reasoning.encrypted", "data": data, "index": 0, **more}
+
+
+GEMINI = {"format": "google-gemini-v1"}
+CLAUDE = {"format": "anthropic-claude-v1"}
+GPT = {"format": "openai-responses-v1"}
+
+
+def google(signature: str) -> Json:
+    return {"extra_content": {"google": {"thought_signature": signature}}}
+
+
+LONDON = '{"city":"London"}'
+
+SOME = asking("some-model")
+
+
+def thinking(text: str, *calls: Json) -> Reply:
+    """An answer with plain reasoning and calls."""
+    return stream(chunk(reasoning_content=text), *calling(*calls), finish="tool_calls")
+
+
+def called(*calls: Json, **keys: Json) -> Json:
+    return assistant(None, *calls, **keys)

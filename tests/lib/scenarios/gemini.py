@@ -1,6 +1,7 @@
 """Signatures on parts: generateContent at the Gemini API, at Vertex AI and behind Code Assist."""
 
 from lab import Exchange, Scenario, dialogue, plain, sse
+
 from scenarios.gemini_words import (
     array,
     asking,
@@ -305,9 +306,7 @@ _TEXTS: list[Scenario] = [
     ),
     one_answer(
         "code and its output get theirs",
-        stream(
-            chunk({**_CODE, **SIGNED}), chunk({**_OUTPUT, **SIGNED2}), chunk({"text": "Six."}, finish="STOP")
-        ),
+        stream(chunk({**_CODE, **SIGNED}), chunk({**_OUTPUT, **SIGNED2}), chunk({"text": "Six."}, finish="STOP")),
         [_CODE, _OUTPUT, {"text": "Six."}],
         [{**_CODE, **SIGNED}, {**_OUTPUT, **SIGNED2}, {"text": "Six."}],
     ),
@@ -326,6 +325,24 @@ _TEXTS: list[Scenario] = [
         stream(chunk({**_SEARCH, **SIGNED}), chunk({**_FOUND, **SIGNED2}), chunk({"text": "Six."}, finish="STOP")),
         [{"text": "Six."}],
         [{**_SEARCH, **SIGNED}, {**_FOUND, **SIGNED2}, {"text": "Six."}],
+    ),
+    one_answer(
+        "a signed empty text between texts that the client joined goes behind them",
+        stream(chunk({"text": "At "}), chunk({"text": "", **SIGNED}), chunk({"text": "six."}, finish="STOP")),
+        [{"text": "At six."}],
+        [{"text": "At six."}, {"text": "", **SIGNED}],
+    ),
+    one_answer(
+        "joined texts that bring a signature of their own stay joined",
+        stream(chunk({"text": "At "}), chunk({"text": "six.", **SIGNED}, finish="STOP")),
+        [{"text": "At six.", **SIGNED2}],
+        [{"text": "At six.", **SIGNED2}],
+    ),
+    one_answer(
+        "where the client has only the joined words of an answer with an image there is no place for the image",
+        stream(chunk({"text": "At "}), chunk({**_IMAGE, **SIGNED}), chunk({"text": "six."}, finish="STOP")),
+        [{"text": "At six."}],
+        [{"text": "At six."}],
     ),
     one_answer(
         "where nothing of an answer is left there is no place for its parts",

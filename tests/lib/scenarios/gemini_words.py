@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lab import Reply, Said, plain, sse
+
 from thoughtkeep.turns import Json
 
 

@@ -1,0 +1,132 @@
+"""Rescue: sending a refused request once more, repaired, and not making the same fault again."""
+
+import time
+from dataclasses import dataclass
+
+from mitmproxy import http
+
+from thoughtkeep import splice
+from thoughtkeep.decode import pack
+from thoughtkeep.formats import Endpoint
+from thoughtkeep.identity import Trail
+from thoughtkeep.jsontext import loads
+from thoughtkeep.profiles import Profile
+from thoughtkeep.rescue.fault import read_fault
+from thoughtkeep.rescue.lesson import FORMAT, PASSING, Lesson, from_kept, place_of, to_kept
+from thoughtkeep.rescue.repair import repair
+from thoughtkeep.turns import Ask, Facts
+from thoughtkeep_mitm import upstream
+from thoughtkeep_mitm.runtime import Runtime
+
+# How much of a refusal is read, in characters.
+MAX_TEXT = 100_000
+
+# How long the second try may take, in seconds, and how large its answer may be, in bytes.
+SECONDS = 600.0
+MAX_ANSWER = 64_000_000
+
+# Headers that belong to the first request's body or connection.
+_OWN_HEADERS = ("content-length", "transfer-encoding", "connection", "host")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it went upstream, decoded; `edited` whether anything in it is ours, `client` the client's own."""
+
+    endpoint: Endpoint
+    profile: Profile
+    group: str
+    tenant: str
+    ask: Ask
+    trail: Trail
+    plain: bytes
+    client: bytes
+
+    @property
+    def edited(self) -> bool:
+        """Whether anything in it is ours."""
+        return self.plain is not self.client
+
+
+class Rescues:
+    """Knows the lessons of conversations, and carries out second tries."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def place(self, trail: Trail, group: str) -> str:
+        """The lineage under which the store may know lessons of this conversation."""
+        return place_of(self._runtime.store().key, trail.root, group)
+
+    def taught(self, facts: Facts) -> list[Lesson]:
+        """The lessons among what the store knows."""
+        return [from_kept(kept) for kept in facts.turns if kept.format == FORMAT]
+
+    def heed(self, lessons: list[Lesson], endpoint: Endpoint, profile: Profile, plain: bytes) -> bytes:
+        """A request body without what was refused before in this conversation; the very same where nothing is."""
+        key = self._runtime.store().key
+        for lesson in lessons:
+            ask = endpoint.format.read(loads(plain), endpoint)
+            edits = repair(key, ask, profile, lesson.fault, lesson.marks).edits
+            if edits:
+                plain = splice.apply(plain, edits)
+        return plain
+
+    async def try_again(self, flow: http.HTTPFlow, sent: Sent, lessons: list[Lesson]) -> str:
+        """Where the answer is a refusal that we can do something about: repair, send once more, take that answer.
+
+        Returns what the fault was and whether it helped, for the log; empty where there was nothing to do.
+        """
+        response = flow.response
+        if response is None or response.raw_content is None:
+            return ""
+        text = (response.get_text(strict=False) or "")[:MAX_TEXT]
+        fault = read_fault(sent.endpoint.format.name, response.status_code, text)
+        if fault is None:
+            return ""
+        key = self._runtime.store().key
+        marks: tuple[str, ...] = ()
+        if fault.kind == "overflow":
+            if not sent.edited:
+                return ""
+            plain = sent.client
+        else:
+            ask = sent.endpoint.format.read(loads(sent.plain), sent.endpoint)
+            repaired = repair(key, ask, sent.profile, fault)
+            if not repaired.edits:
+                return f"{fault.kind}, nothing to repair"
+            plain, marks = splice.apply(sent.plain, repaired.edits), repaired.marks
+        request = flow.request
+        fields = [
+            (name, value)
+            for name, value in request.headers.fields
+            if name.decode("latin-1").lower() not in _OWN_HEADERS
+        ]
+        try:
+            body = pack(plain, request.headers.get("content-encoding", ""))
+            second = await upstream.post(
+                self._runtime, flow, request.url, http.Headers(fields), body, SECONDS, max_answer=MAX_ANSWER
+            )
+        except upstream.Failed as failure:
+            return f"{fault.kind}, second try failed: {failure}"
+        if not 200 <= second.status_code < 300:
+            return f"{fault.kind}, refused again with status {second.status_code}"
+        for name in ("transfer-encoding", "content-length"):
+            second.headers.pop(name, None)
+        second.headers["content-length"] = str(len(second.raw_content or b""))
+        flow.response = second
+        if fault.kind not in PASSING:
+            before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
+            lesson = Lesson(fault, tuple(dict.fromkeys([*before, *marks])))
+            self._runtime.store().put(
+                to_kept(
+                    lesson,
+                    self.place(sent.trail, sent.group),
+                    sent.tenant,
+                    sent.trail.root,
+                    sent.group,
+                    sent.ask.model,
+                    time.time(),
+                )
+            )
+        return f"{fault.kind}, rescued"

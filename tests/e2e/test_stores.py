@@ -1,0 +1,112 @@
+"""A store that cannot be used: one warning, state in memory, and the file as it was."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+
+import pytest
+
+from e2e.kit import Talk, client, keeper, wait_for
+from e2e.upstream import Upstream
+from proxy import Proxy
+
+
+def goes_on(proxy: Proxy) -> bool:
+    """Whether state is captured and put back."""
+    talk = Talk()
+    with Upstream(talk.answer) as upstream, client(proxy, headers=talk.headers) as asking:
+        asking.post(upstream.url + talk.path, content=talk.first)
+        asking.post(upstream.url + talk.path, content=talk.second)
+        return talk.restored(upstream.requests[1].body)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that a proxy has made and left."""
+    path = tmp_path_factory.mktemp("good") / "below" / "state.sqlite3"
+    with keeper(store=f"sqlite:///{path}") as proxy:
+        assert f"keeping reasoning state in sqlite {path}" in proxy.log()
+        assert goes_on(proxy)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not list(path.parent.glob("*-wal"))
+    return path
+
+
+def damaged(path: Path) -> AbstractContextManager[object]:
+    data = bytearray(path.read_bytes())
+    data[200 : len(data) - 200] = b"\x55" * (len(data) - 400)
+    path.write_bytes(data)
+    return nullcontext()
+
+
+def cut_off(path: Path) -> AbstractContextManager[object]:
+    path.write_bytes(path.read_bytes()[:-3000])
+    return nullcontext()
+
+
+def newer(path: Path) -> AbstractContextManager[object]:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 9999")
+        connection.commit()
+    return nullcontext()
+
+
+def text(path: Path) -> AbstractContextManager[object]:
+    path.write_text("The notes of somebody who keeps them in a file of that name.\n" * 20)
+    return nullcontext()
+
+
+def locked(path: Path) -> AbstractContextManager[object]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("BEGIN EXCLUSIVE")
+    return closing(connection)
+
+
+@pytest.mark.parametrize("spoil", [damaged, cut_off, newer, text, locked])
+def test_an_unusable_file_is_left_alone_and_memory_takes_its_place(
+    spoil: Callable[[Path], AbstractContextManager[object]], good: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "state.sqlite3"
+    shutil.copy(good, path)
+    with spoil(path):
+        before, names = path.read_bytes(), sorted(entry.name for entry in tmp_path.iterdir())
+        with keeper(store=f"sqlite:///{path}") as proxy:
+            wait_for(lambda: "keeping reasoning state in memory" in proxy.log())
+            warnings = [line for line in proxy.log().splitlines() if "cannot be used as a store" in line]
+            assert len(warnings) == 1
+            assert str(path) in warnings[0]
+            assert "turns are kept in memory" in warnings[0]
+            assert "Traceback" not in proxy.log()
+            assert goes_on(proxy)
+        assert path.read_bytes() == before
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == names
+
+
+@pytest.fixture(scope="module")
+def proxies(good: Path) -> Iterator[list[Proxy]]:
+    """Two proxies on one file."""
+    with keeper(store=f"sqlite:///{good}") as one, keeper(store=f"sqlite:///{good}") as two:
+        yield [one, two]
+
+
+def test_two_proxies_may_share_a_file(proxies: list[Proxy]) -> None:
+    talk = Talk()
+    with Upstream(talk.answer) as upstream:
+        for proxy, body in zip(proxies, (talk.first, talk.second), strict=True):
+            with client(proxy, headers=talk.headers) as asking:
+                asking.post(upstream.url + talk.path, content=body)
+        assert talk.restored(upstream.requests[1].body)
+
+
+def test_a_file_that_is_taken_away_at_run_time_is_said_once_and_the_proxy_goes_on(
+    proxies: list[Proxy], good: Path
+) -> None:
+    good.unlink()
+    assert all(goes_on(proxy) for proxy in proxies for _ in range(3))
+    assert proxies[0].log().count("deleted or replaced") == 1

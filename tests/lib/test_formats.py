@@ -1,0 +1,120 @@
+"""What every wire format promises the engines."""
+
+import pytest
+
+from thoughtkeep.endpoint import recognise
+from thoughtkeep.formats import FORMATS, Format
+from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.profiles import NEUTRAL
+from thoughtkeep.turns import Json, Kind
+
+pytest_form = pytest.mark.parametrize("form", [pytest.param(form, id=form.name) for form in FORMATS])
+
+TALK: Json = {"model": "asked", "messages": [], "max_tokens": 5, "stream": True, "user": "u", "tools": [{}]}
+
+# format, path, a request's body, the path of a question with another model
+QUESTIONS: list[tuple[str, str, Json, str]] = [
+    ("chat", "/v1/chat/completions?a=b", TALK, "/v1/chat/completions?a=b"),
+    ("chat", "/v1/chat/completions", {"model": "asked", "messages": []}, "/v1/chat/completions"),
+    (
+        "chat",
+        "/openai/deployments/asked/chat/completions?api-version=1",
+        TALK,
+        "/openai/deployments/other%2F1/chat/completions?api-version=1",
+    ),
+    ("chat", "/serving-endpoints/asked/invocations", TALK, "/serving-endpoints/other%2F1/invocations"),
+    (
+        "gemini",
+        "/v1beta/models/asked:streamGenerateContent?alt=sse&key=k",
+        {"contents": [], "tools": [{}]},
+        "/v1beta/models/other%2F1:generateContent?key=k",
+    ),
+    ("gemini", "/v1beta/models/asked:generateContent", {"contents": []}, "/v1beta/models/other%2F1:generateContent"),
+    (
+        "gemini",
+        "/v1internal:streamGenerateContent?alt=sse",
+        {"model": "asked", "project": "p", "user": "u", "request": {"contents": [], "tools": [{}]}},
+        "/v1internal:generateContent",
+    ),
+    ("messages", "/v1/messages?beta=true", TALK, "/v1/messages?beta=true"),
+    (
+        "messages",
+        "/v1/publishers/anthropic/models/asked:streamRawPredict",
+        {"anthropic_version": "vertex-1", "max_tokens": 5, "messages": []},
+        "/v1/publishers/anthropic/models/other%2F1:rawPredict",
+    ),
+    ("responses", "/v1/responses", {"model": "asked", "input": [], "store": False, "user": "u"}, "/v1/responses"),
+]
+
+
+@pytest.mark.parametrize(("form", "path", "body", "asked"), QUESTIONS)
+def test_a_question_is_a_request_of_its_own_format_with_one_users_words(
+    form: str, path: str, body: Json, asked: str
+) -> None:
+    endpoint = recognise("POST", path, body)
+    assert endpoint is not None
+    chosen = endpoint.format
+    question = chosen.question(body, "other/1", "What was said?", 77, ["user"])
+    assert chosen.question_path(path, "other/1") == asked
+    found = recognise("POST", chosen.question_path(path, "other/1"), question)
+    assert found is not None
+    assert (found.format.name, found.streamed) == (form, False)
+    told = chosen.read(question, found)
+    assert (told.first, told.said, told.tools) == ("What was said?", (), False)
+    # What must come along does, what the client asked for besides does not.
+    assert question.get("user") == body.get("user")
+    assert "tools" not in question
+
+
+def test_a_question_to_chat_has_its_limit_under_the_clients_key_or_none() -> None:
+    chat = FORMATS[0]
+    assert chat.question({"max_tokens": 1}, "m", "q", 77, [])["max_tokens"] == 77
+    assert chat.question({"max_completion_tokens": 1}, "m", "q", 77, [])["max_completion_tokens"] == 77
+    assert set(chat.question({}, "m", "q", 77, [])) == {"model", "messages", "stream"}
+
+
+@pytest_form
+def test_a_message_of_words_is_read_as_these_words(form: Format) -> None:
+    listed = "contents" if form.name == "gemini" else "input" if form.name == "responses" else "messages"
+    body = {listed: [form.message("user", "Hello."), form.message("assistant", "Well?"), form.message("user", "So.")]}
+    path = {"chat": "/chat/completions", "gemini": "/models/m:generateContent"}.get(form.name, f"/{form.name}")
+    endpoint = recognise("POST", path, {**body, "model": "m", "max_tokens": 1})
+    assert endpoint is not None
+    assert endpoint.format is form
+    ask = form.read(body, endpoint)
+    assert (ask.first, ask.words) == ("Hello.", "So.")
+    assert [(piece.kind, piece.text) for said in ask.said for piece in said.pieces] == [(Kind.TEXT, "Well?")]
+    for message in body[listed]:
+        assert form.content in message
+
+
+@pytest_form
+def test_a_block_of_words_is_heard_as_these_words(form: Format) -> None:
+    talk = Conversation()
+    talk.heard(form.words("Hello."), at=(), block=())
+    assert talk.ask()["first"] == "Hello."
+
+
+@pytest_form
+def test_an_assembler_that_was_fed_nothing_of_use_has_no_turn_and_no_end(form: Format) -> None:
+    assembler = form.assembler(NEUTRAL)
+    nothing: list[Json] = [None, 5, "text", [], {}, {"type": 7}, {"choices": {}, "candidates": 3}]
+    for event in nothing:
+        assembler.feed([event])
+    assert assembler.turns() == []
+    assert not assembler.ended
+    assert not assembler.failed
+    assert (assembler.served, assembler.upstream, assembler.tokens) == ("", "", 0)
+    assert not any(assembler.held())
+
+
+@pytest_form
+def test_an_end_mark_alone_is_no_answer(form: Format) -> None:
+    assembler = form.assembler(NEUTRAL)
+    assembler.end()
+    assert not assembler.ended
+    assert assembler.turns() == []
+
+
+def test_each_format_has_a_name_of_its_own() -> None:
+    assert len({form.name for form in FORMATS}) == len(FORMATS)
