@@ -40,6 +40,10 @@ MERCY = 7
 SHOWN = 25
 
 
+class Late(Exception):
+    """The time is over. Not an OSError, as TimeoutError is: no measure may take it for a fault of its own."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One figure of one measure, as printed and as written to JSON."""
@@ -70,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()  # a collection in the client would look like a slow proxy
     began = time.monotonic()
     talks = measures.make_talks()
+    results: list[Result] = []
+    warnings: list[str] = []
+    facts = ""
     try:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thoughtkeep-bench-")))
@@ -83,16 +90,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for size, talk in talks.items():
                 if any(measure.name.startswith(size) for measure in chosen):
                     measures.teach(addon, talk)
-            print(facts)
+            print(facts, flush=True)
             if bare is None or profile is not None:
                 return _profiled(chosen, addon, profile or folder)
-            results = [_measured(measure, bare, addon, began + limit) for measure in chosen]
-            warnings = _warnings(addon.proxy.log())
+            try:
+                for measure in chosen:
+                    results.append(_measured(measure, bare, addon, began + limit))
+            finally:  # what is to come only tidies up
+                signal.alarm(0)
+                warnings += _warnings(addon.proxy.log())
+    except Late as error:
+        warnings.append(str(error))
     except ProxyFailed as error:
         print(f"FAILED: mitmdump did not start: {error}", file=sys.stderr)
         return 1
     rows = [row for result in results for row in _rows(result)]
-    _table(rows)
+    if rows:
+        _table(rows)
     faults = [f"{result.measure.name}: {result.fault}" for result in results if result.fault] + warnings
     for fault in faults:
         print(f"FAILED {fault}")
@@ -104,7 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    names = "burst-chat, burst-gemini, burst-details, one-by-one, first-byte, and {60k,1m,10m}-{same,last,all}"
+    names = (
+        "burst-chat, burst-gemini, burst-details, joined-chat, one-by-one, first-byte, and {60k,1m,10m}-{same,last,all}"
+    )
     parser = argparse.ArgumentParser(
         prog="bench",
         description="Measures what thoughtkeep costs mitmdump: the same traffic through one mitmdump without and one "
@@ -301,7 +317,7 @@ def _leave(signum: int, frame: object) -> None:
 
 
 def _late(signum: int, frame: object) -> None:
-    raise SystemExit("bench: not finished in time; the machine is too busy to measure on")
+    raise Late("not finished in time: the machine is too busy to measure on")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from thoughtkeep.identity import Trail, trail
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import decide
 from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
+from thoughtkeep.repair import Repairer, StreamRepair, repair_whole
 from thoughtkeep.replay import keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.turns import Ask, Facts, Owner, Plan
@@ -48,7 +49,9 @@ class Exchange:
     plan: Plan = field(default_factory=Plan)
     answer: Answer | None = None
     kept: int = 0
+    repaired: int = 0
     sent: Sent | None = None
+    repairer: Repairer | None = None
     lessons: list[Lesson] = field(default_factory=list)
 
 
@@ -120,6 +123,10 @@ class Exchanges:
             )
         if edited:
             traffic.write_body(flow.request, plain)
+        if acts and self.runtime.settings.repair_answers == "auto":
+            exchange.repairer = form.repairer(exchange.profile)
+            if exchange.repairer is not None:
+                flow.request.headers["accept-encoding"] = "identity"
 
     def _begin(self, flow: http.HTTPFlow, body: traffic.Body) -> Exchange:
         host = traffic.host_of(flow)
@@ -163,7 +170,11 @@ class Exchanges:
         if not streams or callable(flow.response.stream):  # another addon's own streaming is left alone
             return
         exchange.answer = self._answer(exchange, flow.response)
-        flow.response.stream = self._tee(flow, exchange, exchange.answer)
+        repair = None
+        if exchange.repairer is not None and traffic.is_plain(flow.response):
+            repair = StreamRepair(exchange.repairer)
+            flow.response.headers.pop("content-length", None)
+        flow.response.stream = self._tee(flow, exchange, exchange.answer, repair)
 
     def _answer(self, exchange: Exchange, response: http.Response) -> Answer:
         form = exchange.endpoint.format
@@ -171,7 +182,9 @@ class Exchanges:
         encoding = response.headers.get("content-encoding", "")
         return Answer(form.assembler(exchange.profile), form.ends, content_type, encoding)
 
-    def _tee(self, flow: http.HTTPFlow, exchange: Exchange, answer: Answer) -> Callable[[bytes], bytes]:
+    def _tee(
+        self, flow: http.HTTPFlow, exchange: Exchange, answer: Answer, repair: StreamRepair | None
+    ) -> Callable[[bytes], bytes | list[bytes]]:
         def tee(chunk: bytes) -> bytes:
             try:
                 if answer.feed(chunk):
@@ -181,7 +194,21 @@ class Exchanges:
                 fault_in(self.runtime, "stream", flow, fault)
             return chunk
 
-        return tee
+        if repair is None:
+            return tee
+
+        def tee_repaired(chunk: bytes) -> bytes | list[bytes]:
+            tee(chunk)
+            try:
+                out = repair.feed(chunk) if chunk else repair.close()
+            except Exception as fault:
+                fault_in(self.runtime, "repair", flow, fault)
+                out = repair.close() or chunk
+            exchange.repaired = repair.changed
+            # An empty chunk in mid-stream would end the client's answer; an empty list holds back.
+            return out if out or not chunk else []
+
+        return tee_repaired
 
     @guarded
     async def response(self, flow: http.HTTPFlow) -> None:
@@ -195,6 +222,7 @@ class Exchanges:
         if answer is None and 200 <= flow.response.status_code < 300 and flow.response.raw_content:
             answer = exchange.answer = self._answer(exchange, flow.response)
             due = answer.feed(flow.response.raw_content)
+            self._repair_whole(flow.response, exchange)
         try:
             if answer is not None:
                 self._finish(exchange, answer, due)
@@ -202,7 +230,7 @@ class Exchanges:
         except TimeoutError:
             self.runtime.counts["slow_writes"] += 1  # it goes on being written; the client does not wait for it
         finally:
-            exchange.journal.ended(answer, exchange.kept, str(flow.response.status_code))
+            exchange.journal.ended(answer, exchange.kept, str(flow.response.status_code), exchange.repaired)
 
     @guarded
     def error(self, flow: http.HTTPFlow) -> None:
@@ -216,6 +244,17 @@ class Exchanges:
                 self.runtime.spawn(self.runtime.store().flush())
         finally:
             exchange.journal.ended(exchange.answer, exchange.kept, "disconnected")
+
+    @staticmethod
+    def _repair_whole(response: http.Response, exchange: Exchange) -> None:
+        body = response.raw_content
+        if exchange.repairer is None or not body or not traffic.is_plain(response):
+            return
+        fixed = repair_whole(exchange.repairer, body)
+        if fixed is not body:
+            exchange.repaired = 1
+            response.raw_content = fixed
+            response.headers["content-length"] = str(len(fixed))
 
     def _finish(self, exchange: Exchange, answer: Answer, due: bool = False) -> None:
         if answer.close() or due or not answer.ended:

@@ -81,11 +81,14 @@ class Journal:
         self._counts["slow_fetches"] += 1
         log.warning(f"thoughtkeep: {self._label}: the store did not answer in time, the request goes as it came")
 
-    def ended(self, answer: Answer | None, kept: int, status: str) -> None:
-        """The answer is over."""
+    def ended(self, answer: Answer | None, kept: int, status: str, repaired: int = 0) -> None:
+        """The answer is over. `repaired` counts its events that were made readable."""
         self._counts["turns_kept"] += kept
         spent = round((time.monotonic() - self._began) * 1000)
         words = [f"status {status}", f"captured {kept}", f"restored {self._restored}"]
+        if repaired:
+            self._counts["answers_repaired"] += 1
+            words.append(f"repaired {repaired}")
         if answer is not None and answer.tokens:
             words.append(f"tokens {answer.tokens}")
         if answer is not None and answer.stopped:

@@ -55,10 +55,9 @@ class Runtime:
             # While a script loads it would show a stack trace. An error during start-up ends mitmdump.
             log.error(f"thoughtkeep: {fault}")
         self.concerns = self.settings.matcher()
-        # Values, not names: a change that is taken back comes along here too, and a store in memory is gone once closed.
-        if self._store is not None and any(
-            getattr(before, name) != getattr(self.settings, name) for name in _STORE_OPTIONS
-        ):
+        # By value, not by name: what is taken back is named as changed too, and a store in memory forgets when closed.
+        changed = any(getattr(before, name) != getattr(self.settings, name) for name in _STORE_OPTIONS)
+        if self._store is not None and changed:
             self.spawn(self._store.close())
             self._store = None
 

@@ -30,6 +30,7 @@ class Settings(BaseModel):
     replay: Mode
     ttl_days: int = Field(ge=1, le=3650)
     max_store_mb: int = Field(ge=1, le=1_000_000)
+    repair_answers: Literal["auto", "off"] = "auto"
     skip_value: Literal["auto", "off"] = "auto"
     rescue: Literal["on", "off"] = "on"
     handover: Literal["auto", "off"] = "auto"
@@ -127,6 +128,14 @@ OPTIONS = (
         "Megabytes that the store may hold; beyond it whole conversations are forgotten, the longest unused first.",
     ),
     _Option(
+        "repair_answers",
+        str,
+        "auto",
+        "auto: answers that clients of OpenAI's shape cannot read (Databricks, Google's compat endpoint) are made "
+        "readable. off: answers are never changed.",
+        ("auto", "off"),
+    ),
+    _Option(
         "skip_value",
         str,
         "auto",
@@ -138,8 +147,8 @@ OPTIONS = (
         "rescue",
         str,
         "on",
-        "on: when a request is refused for lost or refused reasoning state, repair it, send it once more, and answer the "
-        "client with that. off: never.",
+        "on: when a request is refused for lost or refused reasoning state, repair it, send it once more, and answer "
+        "the client with that. off: never.",
         ("on", "off"),
     ),
     _Option(

@@ -51,6 +51,11 @@ def write_body(request: http.Request, plain: bytes) -> None:
         request.headers["content-length"] = str(len(raw))
 
 
+def is_plain(response: http.Response) -> bool:
+    """Whether an answer is not encoded, so that it can be repaired on its way."""
+    return response.headers.get("content-encoding", "identity").strip().lower() in ("", "identity")
+
+
 def is_signed(request: http.Request) -> bool:
     """Whether the body is covered by a signature or digest, so that it must not be edited."""
     headers = request.headers

@@ -71,6 +71,9 @@ class Profile:
     ids: tuple[tuple[str, str], ...] = ()
     """What a call id must look like: (format, regular expression). A format that is not named takes any."""
 
+    repairs: tuple[str, ...] = ()
+    """What clients cannot read in its chat answers, and is repaired: `index`, `ids`, `content` (see chat_repair)."""
+
     signature_key: tuple[str, str] | None = None
     """Where a tool call in chat carries Google's signature: the key, and the namespace in it."""
 
@@ -95,6 +98,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-ai-studio",
         ("generativelanguage.googleapis.com",),
+        repairs=("index",),
         signature_key=("extra_content", "google"),
         refuses_foreign=True,
         returns=("extra_content", "thought_signature"),
@@ -105,6 +109,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "google-vertex",
         ("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+        repairs=("index",),
         signature_key=("extra_content", "google"),
         refuses_foreign=True,
         ids=(("messages", ANTHROPIC_IDS),),
@@ -134,6 +139,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "databricks",
         ("*.cloud.databricks.com", "*.azuredatabricks.net", "*.gcp.databricks.com"),
+        repairs=("index", "ids", "content"),
         returns=(),
         demands=("gemini",),
     ),

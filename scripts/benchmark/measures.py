@@ -114,8 +114,8 @@ def make_talks() -> dict[str, Talk]:
     """The conversations, by the name of their size."""
     return {
         "60k": traffic.talk("60k", 12, 1_900, 30_000),
-        "1m": traffic.talk("1m", 200, 4_050, 40_000),
-        "10m": traffic.talk("10m", 400, 23_400, 60_000),
+        "1m": traffic.talk("1m", 160, 5_200, 40_000),
+        "10m": traffic.talk("10m", 200, 47_500, 60_000),
         "first": traffic.talk("first", 12, 1_900, 30_000, streamed=True),
     }
 

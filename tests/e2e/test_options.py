@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.kit import AMPLE, Talk, agent, assert_refused, backstage, client, keeper
+from e2e.kit import AMPLE, Talk, agent, assert_not_restored, backstage, client, keeper
 from e2e.upstream import Line, Request, Upstream
 from providers import Provider
 from proxy import Proxy, ProxyFailed
@@ -82,7 +82,7 @@ def test_observe_says_what_is_due_and_changes_nothing(restored: Proxy, providers
     assert backstage(restored, thoughtkeep_replay="observe").status_code == 200
     provider = providers["gemini"]
     before = len(restored.log())
-    assert_refused(provider, agent(provider, "streamed", provider.url("streamed"), proxy=restored.url))
+    assert_not_restored(provider, agent(provider, "streamed", provider.url("streamed"), proxy=restored.url))
     assert "1 edits are due, not made: observe" in restored.log()[before:]
     talk = Talk()
     assert second_request(restored, talk) == talk.second

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from e2e.kit import EVERY_WAY, Talk, agent, assert_all_restored, assert_refused, keeper, redirect
+from e2e.kit import EVERY_WAY, Talk, agent, assert_all_restored, assert_not_restored, keeper, redirect
 from e2e.upstream import Upstream, make_certificate, tls_front
 from providers import Provider
 from proxy import Proxy
@@ -55,7 +55,7 @@ def test_the_naive_agent_finishes_with_the_addon_and_fails_where_it_is_told_to_d
 ) -> None:
     provider = providers[name]
     url = setup.url(provider, mode)
-    assert_refused(provider, agent(provider, mode, url, proxy=setup.proxy, headers=OFF))
+    assert_not_restored(provider, agent(provider, mode, url, proxy=setup.proxy, headers=OFF))
     provider.reset()
     assert_all_restored(provider, agent(provider, mode, url, proxy=setup.proxy))
     for exchange in provider.exchanges:
@@ -81,7 +81,7 @@ def test_the_naive_agent_fails_behind_a_proxy_without_the_addon(
     name: str, mode: str, bare: Proxy, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
-    assert_refused(provider, agent(provider, mode, provider.url(mode, real=True), proxy=bare.url))
+    assert_not_restored(provider, agent(provider, mode, provider.url(mode, real=True), proxy=bare.url))
 
 
 @pytest.mark.parametrize("strategy", ["eager", "lazy"])

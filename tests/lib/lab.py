@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from urllib.parse import parse_qsl, urlsplit
 
 from thoughtkeep import identity, splice
@@ -221,7 +222,7 @@ def read(asked: Asked, reply: Reply, cuts: Sequence[int] = ()) -> Answer:
 def pieces(body: bytes, cuts: Sequence[int]) -> list[bytes]:
     """The body cut at these places, empty pieces included."""
     places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
-    return [body[start:stop] for start, stop in zip(places, places[1:], strict=False)]
+    return [body[start:stop] for start, stop in pairwise(places)]
 
 
 def outcome(answer: Answer) -> tuple[list[Turn], str, str, int, bool, bool]:

@@ -237,9 +237,14 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 FILLING = {
     "chat": (
         b'data: {"choices": [{"index": 0, "delta": {%s}}]}\n\n',
-        [b'"content": "%s"', b'"reasoning_content": "%s"', b'"reasoning_details": [{"type": "x", "text": "%s"}]']
-        + [b'"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "%s"}}]', b'"unknown": "%s"']
-        + [b'"content": [{"type": "text", "text": "%s"}]'],
+        [
+            b'"content": "%s"',
+            b'"content": [{"type": "text", "text": "%s"}]',
+            b'"reasoning_content": "%s"',
+            b'"reasoning_details": [{"type": "x", "text": "%s"}]',
+            b'"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "%s"}}]',
+            b'"unknown": "%s"',
+        ],
     ),
     "gemini": (
         b'data: {"candidates": [{"index": 0, "content": {"parts": [{%s}]}}]}\n\n',

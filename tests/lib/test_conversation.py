@@ -146,7 +146,7 @@ def test_what_was_said_is_told_in_order_with_the_name_of_the_tool() -> None:
     ]
 
 
-# -- a split batch ------------------------------------------------------------------------------------------------------
+# -- a split batch ---------------------------------------------------------------------------------------------------
 
 
 def batch(*, words: str = "", beside: bool = False, answered: bool = True, messages: int = 1) -> tuple[Said, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from thoughtkeep.endpoint import recognise
-from thoughtkeep.formats import FORMATS, Format
+from thoughtkeep.formats import FORMATS, Endpoint, Format
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.profiles import NEUTRAL
 from thoughtkeep.turns import Json, Kind
@@ -118,3 +118,14 @@ def test_an_end_mark_alone_is_no_answer(form: Format) -> None:
 
 def test_each_format_has_a_name_of_its_own() -> None:
     assert len({form.name for form in FORMATS}) == len(FORMATS)
+
+
+@pytest_form
+def test_a_format_has_a_frame_for_each_turn_and_for_the_answer_or_none_at_all(form: Format) -> None:
+    listed = "contents" if form.name == "gemini" else "input" if form.name == "responses" else "messages"
+    said = [form.message("user", "Hello."), form.message("assistant", "Well?"), form.message("user", "So.")]
+    body = {listed: said, "model": "m", "max_tokens": 1}
+    ask = form.read(body, Endpoint(form, "m", False))
+    frames = form.frames(b"k" * 32, body, ask)
+    assert len(frames) in (0, len(ask.said) + 1)
+    assert len(set(frames)) == len(frames)

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 from lab import CREDENTIAL, Asked, Lab, plain, written
-from scenarios.chat_vendors import DEEPSEEK, GOOGLE, UNKNOWN, VERTEX
-from scenarios.chat_words import assistant, call, tool, user, whole
+from scenarios.chat_words import DEEPSEEK, GOOGLE, UNKNOWN, VERTEX, assistant, call, tool, user, whole
 
 from thoughtkeep.turns import Json, Op
 
@@ -114,7 +113,7 @@ def test_where_the_server_holds_the_conversation_nothing_is_put_back() -> None:
     assert held.known
 
 
-# -- models that bind their thinking to what stands before it -----------------------------------------------------------
+# -- models that bind their thinking to what stands before it --------------------------------------------------------
 
 BINDING = "claude-fable-5-1"
 

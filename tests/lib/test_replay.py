@@ -81,7 +81,7 @@ class Shelf:
 
 ASKED = Story().user("begin")
 
-# -- rule 1: the place and the content ----------------------------------------------------------------------------------
+# -- rule 1: the place and the content -------------------------------------------------------------------------------
 
 
 def test_a_call_is_known_by_its_place_its_name_and_its_arguments_whatever_its_id() -> None:
@@ -273,7 +273,7 @@ def test_elsewhere_a_batch_in_pieces_is_known_by_an_id() -> None:
     assert shelf.find(ELSEWHERE.tells(call("f")).answered("f").tells(call("g"))) == []
 
 
-# -- properties -------------------------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------------------------
 
 PIECES = st.one_of(
     st.builds(call, st.sampled_from("fgh"), st.sampled_from(["", "c1", "c2"]), st.sampled_from(["{}", "[1]"])),

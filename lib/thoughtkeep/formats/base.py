@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from thoughtkeep.profiles import Profile
+from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
 
 
@@ -105,6 +106,9 @@ class Format(Protocol):
 
     def question_path(self, path: str, model: str) -> str:
         """The path of such a request, made from that of the request at hand (its query included)."""
+
+    def repairer(self, profile: Profile) -> Repairer | None:
+        """What repairs the answers of a vendor that clients cannot read; None where they can."""
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """The edits that make one assistant message of a batch that the client split; None where that cannot be."""

@@ -13,11 +13,13 @@ from urllib.parse import quote
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
+from thoughtkeep.formats.chat_repair import ChatRepairer
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import bare, visible
 from thoughtkeep.mend import mend, same_words
 from thoughtkeep.profiles import FURNITURE, PROSE, Profile
+from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Message, Op, Path, Piece, Said, Thinking, Turn
 
 _PATH = re.compile(r"/chat/completions$|/serving-endpoints/([^/]+)/invocations$")
@@ -100,8 +102,10 @@ class ChatFormat:
                 other = told[match]
                 edits += mend(other.at or (), other.state, issued[number].state, "call state restored")
         edits += _message_edits(said, turn, ids)
-        edits += _content_edits(said, turn)
-        return edits
+        content = list(_content_edits(said, turn))
+        if content:  # its reasoning stands in the content again, not beside it
+            edits += _renamed(said, turn)
+        return edits + content
 
     def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
         """See Format."""
@@ -126,6 +130,10 @@ class ChatFormat:
         for pattern in (r"(/serving-endpoints/)[^/?]+(/invocations)", r"(/deployments/)[^/?]+(/chat/)"):
             path = re.sub(pattern, lambda found: found[1] + quote(model, safe="") + found[2], path)
         return path
+
+    def repairer(self, profile: Profile) -> Repairer | None:
+        """See Format."""
+        return ChatRepairer(profile.repairs) if profile.repairs else None
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. The calls move to the first message; the emptied messages go, the results follow in order."""
@@ -194,10 +202,18 @@ def _message_edits(said: Said, turn: Turn, ids: Mapping[str, str]) -> Iterator[E
         edits = list(mend(at.at, at.state, {key: _following(value, ids)}, "message state restored"))
         restored = restored or bool(edits)
         yield from edits
+    if restored:
+        yield from _renamed(said, turn)
+
+
+def _renamed(said: Said, turn: Turn) -> Iterator[Edit]:
+    """Take out a copy of restored reasoning that the client has under a name that it did not come with.
+
+    Only where it was restored: a client that has both names says so on purpose.
+    """
     for message in said.messages:
         for name in PROSE:
-            alias = name not in turn.names and _is_prose_of(turn, message.state.get(name))
-            if alias and restored:  # in its place now; a client that has both names says so on purpose
+            if name not in turn.names and _is_prose_of(turn, message.state.get(name)):
                 yield Edit(Op.DROP, message.at, key=name, reason="given back under the name it came with")
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from thoughtkeep.formats.chat_calls import OpenCalls
 from thoughtkeep.formats.merge import add_block, add_entry
 from thoughtkeep.identity import content_digest, think_tag
-from thoughtkeep.jsontext import arguments, is_whole, strings
+from thoughtkeep.jsontext import arguments, strings
 from thoughtkeep.profiles import ENTRIES, FURNITURE, PROSE, Profile
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
@@ -66,28 +67,13 @@ def is_prose_only(key: str, value: Json) -> bool:
 
 
 @dataclass(slots=True)
-class _Call:
-    """A tool call on its way."""
-
-    value: dict[str, Json]
-    inner: dict[str, Json]
-    arguments: list[str]
-
-    @property
-    def whole(self) -> bool:
-        text = "".join(self.arguments)
-        return bool(text) and is_whole(text)
-
-
-@dataclass(slots=True)
 class _Choice:
     """One choice on its way."""
 
     profile: Profile
     text: list[str] = field(default_factory=list)
     blocks: list[Json] | None = None
-    calls: list[_Call] = field(default_factory=list)
-    slots: dict[int, _Call] = field(default_factory=dict)
+    calls: OpenCalls = field(default_factory=OpenCalls)
     prose: dict[str, list[str]] = field(default_factory=dict)
     state: dict[str, Json] = field(default_factory=dict)
     closed: dict[str, str] = field(default_factory=dict)
@@ -99,7 +85,9 @@ class _Choice:
             if key == "content":
                 self._content(value, whole)
             elif key == "tool_calls":
-                self._calls(value, whole)
+                for piece in value if isinstance(value, list) else ():
+                    if isinstance(piece, dict):
+                        self.calls.take(piece, whole=whole)
             elif value is None or key in FURNITURE:
                 continue
             elif key in PROSE:
@@ -159,44 +147,8 @@ class _Choice:
         else:
             self.state[key] = list(value) if isinstance(value, list) else value
 
-    def _calls(self, value: Json, whole: bool) -> None:
-        for piece in value if isinstance(value, list) else ():
-            if isinstance(piece, dict):
-                call = None if whole else self._slot(piece)
-                if call is None:
-                    call = _Call({}, {}, [])
-                    self.calls.append(call)
-                index = piece.get("index")
-                if isinstance(index, int):
-                    self.slots[index] = call
-                _grow(call, piece)
-
-    def _slot(self, piece: Mapping[str, Json]) -> _Call | None:
-        """The call that a delta continues, None for a new one.
-
-        Found by `index`, never by the place in the array. Some servers leave the index out, others send 0 for all: then
-        a name begins a call, unless the call before it still waits for the rest of its arguments.
-        """
-        index = piece.get("index")
-        call = self.slots.get(index) if isinstance(index, int) else self._named(piece.get("id"))
-        inner = piece.get("function") or piece.get("custom")
-        if call is None or not isinstance(inner, dict) or not inner.get("name"):
-            return call
-        other_id = bool(piece.get("id")) and piece["id"] != call.value.get("id")
-        other = other_id or inner["name"] != call.inner.get("name")
-        if not isinstance(index, int) and other_id:
-            return None
-        waits = not call.whole and (bool("".join(call.arguments)) or not other)
-        says = other or bool(inner.get("arguments") or inner.get("input"))  # some repeat id and name in every delta
-        return call if waits or not says else None
-
-    def _named(self, call_id: Json) -> _Call | None:
-        """The newest call of this id; where none has it, the newest of all."""
-        newest = self.calls[-1] if self.calls else None
-        return next((call for call in reversed(self.calls) if call_id and call.value.get("id") == call_id), newest)
-
     def held(self) -> Json:
-        calls = [[call.value, call.arguments] for call in self.calls]
+        calls = [[call.value, call.arguments] for call in self.calls.calls]
         return [self.text, self.blocks, calls, self.prose, self.state, self.closed]
 
     def turn(self, complete: bool) -> Turn:
@@ -219,7 +171,7 @@ class _Choice:
             pieces = [Piece(Kind.THOUGHT, tag, value=tag), Piece(Kind.TEXT, text[len(tag) :])]
         else:
             pieces = content_pieces(text)
-        return pieces + [call_piece(_whole_call(call)) for call in self.calls]
+        return pieces + [call_piece(call.told()) for call in self.calls.calls]
 
     def _partial(self) -> Turn:
         """What an answer that never ended had closed: signed entries, complete calls; no prose, no opaque rest."""
@@ -231,35 +183,11 @@ class _Choice:
             if kept:
                 state[key] = kept
         pieces = content_pieces("".join(self.text))
-        for call in self.calls:
-            if not call.whole:
+        for call in self.calls.calls:
+            if not call.is_whole:
                 break
-            pieces.append(call_piece(_whole_call(call)))
+            pieces.append(call_piece(call.told()))
         return Turn(tuple(pieces), _returned(state, self.profile), complete=False)
-
-
-def _grow(call: _Call, piece: Mapping[str, Json]) -> None:
-    """Add a delta to its call."""
-    for key, value in piece.items():
-        if key in ("function", "custom") and isinstance(value, dict):
-            call.value.setdefault(key, call.inner)
-            for name, inner in value.items():
-                if name in ("arguments", "input") and isinstance(inner, str):
-                    call.arguments.append(inner)
-                elif inner not in (None, "") or name not in call.inner:
-                    call.inner[name] = inner
-        elif isinstance(value, dict) and isinstance(have := call.value.get(key), dict):
-            call.value[key] = {**have, **value}
-        elif value not in (None, "") or key not in call.value:
-            call.value[key] = value
-
-
-def _whole_call(call: _Call) -> dict[str, Json]:
-    value = {key: inner for key, inner in call.value.items() if inner is not None}
-    kind = "function" if "function" in value or "custom" not in value else "custom"  # Snowflake sends both
-    name = "input" if kind == "custom" else "arguments"
-    spoken = {} if name in call.inner and not call.arguments else {name: "".join(call.arguments)}
-    return {**value, kind: {**call.inner, **spoken}}
 
 
 def _returned(found: Mapping[str, Json], profile: Profile) -> dict[str, Json]:

@@ -18,6 +18,7 @@ from thoughtkeep.identity import same_base64
 from thoughtkeep.jsontext import dumps
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
+from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
 
 _PATH = re.compile(r"(?:/models/([^/:]+)|/v1internal):(stream)?[gG]enerateContent$")
@@ -129,6 +130,10 @@ class GeminiFormat:
         plain = re.sub(r"/models/[^/:]+:", lambda _: f"/models/{quote(model, safe='')}:", plain)
         rest = "&".join(word for word in query.split("&") if word and word != "alt=sse")
         return f"{plain}?{rest}" if rest else plain
+
+    def repairer(self, profile: Profile) -> Repairer | None:
+        """See Format."""
+        return None
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. Calls move into the first content, results into the one behind it; the emptied contents go.

@@ -7,6 +7,7 @@ the message they came in, in their order among its text and tool_use blocks. Not
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ from thoughtkeep.identity import digest, same_base64
 from thoughtkeep.jsontext import canonical
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
+from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Thinking, Turn
 
 _PATH = re.compile(r"/messages$|/publishers/anthropic/models/([^/:]+):(?:(stream)R|r)awPredict$")
@@ -82,27 +84,35 @@ class MessagesFormat:
     def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
         """See Format.
 
-        Lost blocks go back between the blocks they came between. A client that has all other blocks in another order
-        gets the order of the answer back: a provider that checks the run of blocks refuses any other.
+        Lost blocks go back between the blocks they came between. A client that has the blocks in another order, or in
+        several messages in a row, gets the order of the answer back, in one message: a provider that checks the run of
+        blocks refuses any other ("Expected `thinking` …, but found `tool_use`": CopilotKit #2191).
         """
         to = _pair(turn.pieces, said.pieces)
         edits: list[Edit] = []
         for piece, match in zip(turn.pieces, to, strict=True):
             if match is not None and (other := said.pieces[match]).at is not None:
                 edits += mend(other.at, other.state, piece.state, RESTORED)
-        lost = [n for n, piece in enumerate(turn.pieces) if to[n] is None and piece.kind is Kind.THOUGHT]
-        if not lost or len(said.messages) != 1:
-            return edits if len(said.messages) == 1 else edits + _first_thoughts(said, turn, to)
-        at = (*said.messages[0].at, "content")
-        if not any(piece.at and len(piece.at) > 3 for piece in said.pieces):
-            return edits + _around_text(said, turn, at)
+        thoughts = [n for n, piece in enumerate(turn.pieces) if piece.kind is Kind.THOUGHT]
+        lost = [n for n in thoughts if to[n] is None]
         found = [match for match in to if match is not None]
-        if found == sorted(found):
+        ordered = found == sorted(found)
+        one, in_a_row = len(said.messages) == 1, _in_a_row(said)
+        if not thoughts or (one and ordered and not lost):
+            return edits
+        if not one and not in_a_row:
+            return edits + _first_thoughts(said, turn, to)
+        blocks = [piece.at for piece in said.pieces if piece.at and len(piece.at) > 3]
+        if one and not blocks:
+            return edits + _around_text(said, turn, (*said.messages[0].at, "content"))
+        if one and ordered:
             return edits + list(_insert(said, turn, to, lost))
         complete = len(found) == len(said.pieces) and all(
             match is not None or piece.kind is Kind.THOUGHT for piece, match in zip(turn.pieces, to, strict=True)
         )
-        return edits + _rebuild(said, turn, to, at) if complete else edits
+        if complete and blocks:
+            return edits + _rebuild(said, turn, to, blocks[0][:-1])
+        return edits if one else edits + _first_thoughts(said, turn, to)
 
     def words(self, text: str) -> Json:
         """See Format."""
@@ -128,6 +138,10 @@ class MessagesFormat:
         """See Format."""
         path = re.sub(r":streamRawPredict", ":rawPredict", path)
         return re.sub(r"(/anthropic/models/)[^/:]+:", lambda found: f"{found[1]}{quote(model, safe='@')}:", path)
+
+    def repairer(self, profile: Profile) -> Repairer | None:
+        """See Format."""
+        return None
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. The blocks of one reply stand in one message, the results of its calls in the one behind it."""
@@ -179,9 +193,16 @@ def _thinking(setting: Json) -> Thinking:
 
 
 def _bare(value: Json) -> Json:
-    """A part of a request without what may change under a bound thinking block: cache marks, thinking itself."""
+    """A part of a request without what may change under a bound thinking block: cache marks, thinking itself.
+
+    A content that is a string is short for one text block (platform.claude.com "Messages"): clients write it so where
+    they set no mark.
+    """
     if isinstance(value, dict):
-        return {key: _bare(inner) for key, inner in value.items() if key != "cache_control"}
+        kept = {key: inner for key, inner in value.items() if key != "cache_control"}
+        if isinstance(text := kept.get("content"), str):
+            kept["content"] = [{"type": "text", "text": text}]
+        return {key: _bare(inner) for key, inner in kept.items()}
     if isinstance(value, list):
         return [_bare(inner) for inner in value if not (isinstance(inner, dict) and inner.get("type") in THOUGHTS)]
     return value
@@ -190,12 +211,16 @@ def _bare(value: Json) -> Json:
 def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
     """Which block of the request each block of the answer is, in whatever order the client has them.
 
-    Thinking blocks are known by signature or data, hollow and renamed ones too; the others by their content.
+    Thinking blocks are known by signature or data; hollow ones by their words, or, where those were omitted, by their
+    order; the others by their content.
     """
     to = list(align(issued, told).to)
+    thoughts: set[int] = set()
     for number, piece in enumerate(issued):
         if piece.kind is Kind.THOUGHT:
-            to[number] = next((n for n, other in enumerate(told) if _same_thought(piece, other)), None)
+            same = (n for n, other in enumerate(told) if n not in thoughts and _same_thought(piece, other))
+            to[number] = next(same, None)
+            thoughts.add(-1 if to[number] is None else to[number] or 0)
     taken = {match for match in to if match is not None}
     for number, piece in enumerate(issued):
         if to[number] is None and piece.kind in (Kind.TEXT, Kind.OTHER):
@@ -212,7 +237,7 @@ def _same_thought(piece: Piece, other: Piece) -> bool:
         mark, have = piece.state.get(key), other.state.get(key)
         if mark and have:
             return bool(same_base64(mark).startswith(same_base64(have)))
-    return bool(piece.text) and piece.text == other.text
+    return piece.text == other.text and not piece.state.get("data") and not other.state.get("data")
 
 
 def _insert(said: Said, turn: Turn, to: Sequence[int | None], lost: Sequence[int]) -> Iterator[Edit]:
@@ -247,17 +272,24 @@ def _around_text(said: Said, turn: Turn, at: Path) -> list[Edit]:
     return [Edit(Op.PUT, at[:-1], key="content", value=blocks, reason=RESTORED)]
 
 
+def _in_a_row(said: Said) -> bool:
+    """Whether a reply is told in messages with nothing between them, not even results."""
+    numbers = [message.at[-1] for message in said.messages]
+    return all(isinstance(a, int) and b == a + 1 for a, b in pairwise(numbers))
+
+
 def _rebuild(said: Said, turn: Turn, to: Sequence[int | None], at: Path) -> list[Edit]:
-    """The client's own blocks in the order of the answer, the lost ones between them."""
+    """The client's own blocks in the order of the answer, the lost ones between them, all in the message of `at`."""
     edits: list[Edit] = []
     for piece, match in zip(turn.pieces, to, strict=True):
-        source = said.pieces[match].at if match is not None else None
-        if source is None:
-            edits.append(Edit(Op.INSERT, at, index=0, value=piece.value, reason=RESTORED))
+        own = said.pieces[match] if match is not None else None
+        if own is not None and own.at is not None and len(own.at) > 3:
+            edits.append(Edit(Op.MOVE, at, index=0, source=own.at, reason=RESTORED))
         else:
-            edits.append(Edit(Op.MOVE, at, index=0, source=source, reason=RESTORED))
-            edits.append(Edit(Op.REMOVE, source, reason=RESTORED))
-    return edits
+            value = {"type": "text", "text": own.text} if own is not None else piece.value
+            edits.append(Edit(Op.INSERT, at, index=0, value=value, reason=RESTORED))
+    emptied = [message.at for message in said.messages if message.at != at[:-1]]
+    return edits + [Edit(Op.REMOVE, place, reason=RESTORED) for place in emptied]
 
 
 def _first_thoughts(said: Said, turn: Turn, to: Sequence[int | None]) -> list[Edit]:

@@ -15,11 +15,14 @@ from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.formats.responses_answer import ResponsesAssembler, is_said, item_piece
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
+from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
 
 _PATH = re.compile(r"/responses$")
 
 RESTORED = "reasoning item restored"
+COMPLETED = "reasoning item completed"
+UNNAMED = "id taken off an item whose reasoning is lost"
 
 
 class ResponsesFormat:
@@ -73,7 +76,12 @@ class ResponsesFormat:
         return ResponsesAssembler()
 
     def restore(self, said: Said, turn: Turn, profile: Profile, ask: Ask) -> list[Edit]:
-        """See Format. An item goes back only before the very item it led to: one left alone is refused."""
+        """See Format. An item goes back before the very item it led to, or before what the client has left of its run.
+
+        What keeps its id is refused without the reasoning that it needs ("provided without its required 'reasoning'
+        item"). Where that cannot stand there under its own id, the id goes: nothing is demanded without it (taken from
+        earendil-works/pi, which does so on a change of model).
+        """
         to = list(align(_posts(turn.pieces), _posts(said.pieces)).to)
         issued, told = list(turn.pieces), list(said.pieces)
         posts = [number for number, piece in enumerate(told) if piece.kind is not Kind.THOUGHT]
@@ -88,16 +96,25 @@ class ResponsesFormat:
                     other = told[posts[place]]
                     edits += mend(other.at or (), other.state, piece.state, "item state restored")
                 continue
-            following = next((n for n in range(number + 1, len(issued)) if issued[n].kind is not Kind.THOUGHT), None)
-            place = None if following is None else match[following]
-            if following is None or place is None:
+            run = _run(issued, number)
+            left = [(issued[n], posts[place]) for n in run if (place := match[n]) is not None]
+            if not left:
                 continue
-            echoed = _echo(piece, told, posts[place], taken)
+            follower = left[0][1]
+            named = bool(issued[run[0]].ref) and issued[run[0]].ref == told[follower].ref
+            echoed = _echo(piece, told, follower, taken)
             if echoed is not None:
                 taken.add(echoed)
-                edits += mend(told[echoed].at or (), told[echoed].state, piece.state, "reasoning item completed")
+                edits += _complete(piece, told, echoed, follower, run[0] - number - 1, named=named)
+                named = named or bool(told[echoed].ref)
             elif piece.value.get("encrypted_content") or piece.value.get("content"):  # else only the server has it
-                edits += _insert(piece, issued[following], told[posts[place]])
+                edits += _insert(piece, told[follower], named=named)
+            if not named and piece.value.get("encrypted_content"):
+                edits += [
+                    Edit(Op.DROP, told[n].at or (), key="id", reason=UNNAMED)
+                    for post, n in left
+                    if post.ref and post.ref == told[n].ref
+                ]
         return edits
 
     def words(self, text: str) -> Json:
@@ -118,6 +135,10 @@ class ResponsesFormat:
     def question_path(self, path: str, model: str) -> str:
         """See Format."""
         return path
+
+    def repairer(self, profile: Profile) -> Repairer | None:
+        """See Format."""
+        return None
 
     def regroup(self, split: Sequence[Said]) -> list[Edit] | None:
         """See Format. Items stand by themselves: a batch is one wherever its items stand."""
@@ -169,7 +190,41 @@ def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int]) -
     return None
 
 
-def _insert(piece: Piece, following: Piece, follower: Piece) -> list[Edit]:
+def _run(issued: Sequence[Piece], number: int) -> list[int]:
+    """The items that a reasoning item led to: those behind it, up to the next one."""
+    run: list[int] = []
+    for n in range(number + 1, len(issued)):
+        if issued[n].kind is not Kind.THOUGHT:
+            run.append(n)
+        elif run:
+            break
+    return run
+
+
+def _complete(
+    piece: Piece, told: Sequence[Piece], echoed: int, follower: int, between: int, *, named: bool
+) -> list[Edit]:
+    """Complete an item that the client echoes, and carry it before its follower if it stands elsewhere.
+
+    A blob that is shorter than the issued one under the same id is the preliminary one of `output_item.added`; those of
+    the end are made anew, but as long (OpenAI 844, then 1060 characters; seen on the wire).
+    """
+    other = told[echoed]
+    have, blob = other.state, piece.state.get("encrypted_content")
+    if blob and other.ref and other.ref == piece.ref and len(have.get("encrypted_content") or blob) < len(blob):
+        have = {key: value for key, value in have.items() if key != "encrypted_content"}
+    at, to = other.at or (), told[follower].at or ()
+    edits = list(mend(at, have, piece.state, COMPLETED))
+    if named and piece.ref and not other.ref:
+        edits.append(Edit(Op.PUT, at, key="id", value=piece.ref, reason=COMPLETED))
+    gap = told[echoed + 1 : follower]
+    beside = echoed < follower and len(gap) <= between and all(each.kind is Kind.THOUGHT for each in gap)
+    if blob and not beside and to and isinstance(to[-1], int):
+        edits.append(Edit(Op.MOVE, to[:-1], index=to[-1], source=at, reason=COMPLETED))
+    return edits
+
+
+def _insert(piece: Piece, follower: Piece, *, named: bool) -> list[Edit]:
     """Put an item back before its follower; with its id only if the follower has kept its own.
 
     An item in plain words has no other mark than its id, and nobody checks whom it stands before (DeepSeek).
@@ -177,6 +232,6 @@ def _insert(piece: Piece, following: Piece, follower: Piece) -> list[Edit]:
     if follower.at is None or not isinstance(follower.at[-1], int):
         return []
     value = {key: inner for key, inner in piece.value.items() if key != "status"}
-    if value.get("encrypted_content") and (not following.ref or follower.ref != following.ref):
+    if value.get("encrypted_content") and not named:
         value.pop("id", None)
     return [Edit(Op.INSERT, follower.at[:-1], index=follower.at[-1], value=value, reason=RESTORED)]

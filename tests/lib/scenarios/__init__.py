@@ -12,8 +12,11 @@ from scenarios import (
     chat_owners,
     chat_places,
     chat_prose,
+    gemini_batches,
     gemini_calls,
+    gemini_streams,
     gemini_texts,
+    skip,
 )
 
 SCENARIOS: list[Scenario] = [
@@ -28,4 +31,7 @@ SCENARIOS: list[Scenario] = [
     *chat_owners.SCENARIOS,
     *gemini_calls.SCENARIOS,
     *gemini_texts.SCENARIOS,
+    *gemini_streams.SCENARIOS,
+    *gemini_batches.SCENARIOS,
+    *skip.SCENARIOS,
 ]

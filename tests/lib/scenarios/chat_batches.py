@@ -1,8 +1,20 @@
 """Parallel calls that a client tells in several messages."""
 
 from lab import Exchange, Scenario, dialogue
-from scenarios.chat_words import (user, tool, call, assistant, say, UNKNOWN, ASKED, LONDON, SOME, thinking, called,)
-from thoughtkeep.turns import Json
+
+from scenarios.chat_words import (
+    ASKED,
+    LONDON,
+    SOME,
+    UNKNOWN,
+    assistant,
+    call,
+    called,
+    say,
+    thinking,
+    tool,
+    user,
+)
 
 _BATCH = thinking("Both.", call("c1", token="t1"), call("c2", arguments=LONDON, token="t2"))
 
@@ -164,4 +176,3 @@ SCENARIOS: list[Scenario] = [
         ),
     ),
 ]
-

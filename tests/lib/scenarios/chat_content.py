@@ -1,7 +1,23 @@
 """Reasoning among the content: MiniMax's tags, Mistral's chunks."""
 
-from lab import Scenario, dialogue, plain
-from scenarios.chat_words import (asking, user, tool, call, assistant, chunk, calling, stream, whole, say, MINIMAX, MISTRAL, ASKED, text_of,)
+from lab import Scenario, dialogue
+
+from scenarios.chat_words import (
+    ASKED,
+    MINIMAX,
+    MISTRAL,
+    asking,
+    assistant,
+    call,
+    calling,
+    chunk,
+    say,
+    stream,
+    text_of,
+    tool,
+    user,
+    whole,
+)
 from thoughtkeep.turns import Json
 
 _TAGGED = "<think>\nCold.\n</think>\n\nMinus three."

@@ -1,8 +1,33 @@
 """How answers end, and shapes that nobody promised."""
 
 from lab import Exchange, Scenario, dialogue, sse
-from scenarios.chat_words import (DONE, asking, user, tool, call, assistant, chunk, usage, calling, stream, whole, say, OPENROUTER, GOOGLE, UNKNOWN, ASKED, SIGNED, SEALED, text_of, sealed, GEMINI, google, SOME, thinking, called,)
-from thoughtkeep.turns import Json
+
+from scenarios.chat_words import (
+    ASKED,
+    DONE,
+    GEMINI,
+    GOOGLE,
+    OPENROUTER,
+    SEALED,
+    SIGNED,
+    SOME,
+    UNKNOWN,
+    asking,
+    assistant,
+    call,
+    called,
+    calling,
+    chunk,
+    google,
+    say,
+    sealed,
+    stream,
+    text_of,
+    thinking,
+    tool,
+    usage,
+    user,
+)
 
 UNSIGNED = text_of("Half a th")
 
@@ -31,7 +56,7 @@ _ENDS: list[Scenario] = [
     dialogue(
         "a stream without its mark has ended with its finish_reason",
         GOOGLE,
-        GEMINI3,
+        asking("gemini-3-pro-preview"),
         ASKED,
         say(
             stream(*calling(call("a", **google(SIGNED))), done=False),

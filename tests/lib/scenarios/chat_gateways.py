@@ -1,7 +1,24 @@
 """Keys that only one gateway has, or nobody told us of: Copilot, LiteLLM, unknown hosts."""
 
 from lab import Scenario, dialogue, plain
-from scenarios.chat_words import (asking, tool, call, assistant, chunk, calling, stream, whole, say, COPILOT, LITELLM, UNKNOWN, ASKED, SIGNED, SEALED,)
+
+from scenarios.chat_words import (
+    ASKED,
+    COPILOT,
+    LITELLM,
+    SEALED,
+    SIGNED,
+    UNKNOWN,
+    asking,
+    assistant,
+    call,
+    calling,
+    chunk,
+    say,
+    stream,
+    tool,
+    whole,
+)
 from thoughtkeep.turns import Json
 
 _COPILOT: list[Scenario] = [
@@ -81,7 +98,7 @@ _COPILOT: list[Scenario] = [
 
 _BLOCK = {"type": "thinking", "thinking": "Hm.", "signature": SIGNED}
 _REDACTED = {"type": "redacted_thinking", "data": "cmVk"}
-_FIELDS = {"provider_specific_fields": {"thought_signature": SIGNED}}
+_FIELDS: dict[str, Json] = {"provider_specific_fields": {"thought_signature": SIGNED}}
 
 _GATEWAYS: list[Scenario] = [
     dialogue(
@@ -186,7 +203,7 @@ _GATEWAYS: list[Scenario] = [
         tool("c1"),
     ),
     dialogue(
-        "an unknown host: a custom tool's call is known by its input; Snowflake's empty one beside the function is none",
+        "an unknown host: a custom tool's call is known by its input; an empty one beside a function is none",
         UNKNOWN,
         asking("m"),
         ASKED,

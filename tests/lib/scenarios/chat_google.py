@@ -1,7 +1,27 @@
 """Signatures on calls and reasoning among the content: Google's compat endpoints, Databricks."""
 
 from lab import Scenario, dialogue
-from scenarios.chat_words import (asking, user, tool, call, assistant, chunk, calling, stream, whole, say, GOOGLE, VERTEX, DATABRICKS, SERVING, ASKED, SIGNED, google, LONDON,)
+
+from scenarios.chat_words import (
+    ASKED,
+    DATABRICKS,
+    GOOGLE,
+    LONDON,
+    SERVING,
+    SIGNED,
+    VERTEX,
+    asking,
+    assistant,
+    call,
+    calling,
+    chunk,
+    google,
+    say,
+    stream,
+    tool,
+    user,
+    whole,
+)
 from thoughtkeep.turns import Json
 
 _GOOGLE: list[Scenario] = [

@@ -1,8 +1,31 @@
 """Entries of `reasoning_details`: OpenRouter, and the gateways that have them from it."""
 
-from lab import Scenario, dialogue, plain, sse
-from scenarios.chat_words import (DONE, asking, user, tool, call, assistant, chunk, usage, calling, stream, whole, say, OPENROUTER, VERCEL, SNOWFLAKE, ASKED, SIGNED, SEALED, text_of, sealed, GEMINI, CLAUDE, GPT, google,)
-from thoughtkeep.turns import Json
+from lab import Scenario, dialogue, sse
+
+from scenarios.chat_words import (
+    ASKED,
+    CLAUDE,
+    DONE,
+    GEMINI,
+    GPT,
+    OPENROUTER,
+    SEALED,
+    SIGNED,
+    SNOWFLAKE,
+    VERCEL,
+    asking,
+    assistant,
+    call,
+    calling,
+    chunk,
+    say,
+    sealed,
+    stream,
+    text_of,
+    tool,
+    user,
+    whole,
+)
 
 SCENARIOS: list[Scenario] = [
     dialogue(
@@ -248,4 +271,3 @@ SCENARIOS: list[Scenario] = [
         tool("toolu_3"),
     ),
 ]
-

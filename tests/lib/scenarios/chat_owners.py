@@ -1,12 +1,36 @@
 """What the client has instead of what was issued, and whose state it is."""
 
 from lab import Exchange, Scenario, dialogue
-from scenarios.chat_words import (asking, user, tool, call, chunk, calling, stream, whole, say, OPENROUTER, GOOGLE, DEEPSEEK, OPENAI, GROQ, ASKED, SIGNED, SEALED, text_of, sealed, GEMINI, google, SOME, thinking, called,)
+
+from scenarios.chat_words import (
+    ASKED,
+    DEEPSEEK,
+    GEMINI,
+    GOOGLE,
+    GROQ,
+    OPENAI,
+    OPENROUTER,
+    SEALED,
+    SIGNED,
+    SOME,
+    asking,
+    call,
+    called,
+    calling,
+    chunk,
+    google,
+    say,
+    sealed,
+    stream,
+    text_of,
+    thinking,
+    tool,
+    user,
+    whole,
+)
 from thoughtkeep.turns import Json
 
 GEMINI3 = asking("gemini-3-pro-preview")
-
-
 
 
 def _instead(rule: str, have: Json, sent: Json) -> Scenario:
@@ -64,7 +88,6 @@ _VALUES: list[Scenario] = [
         tool("c1"),
     ),
 ]
-
 
 
 def _pinned(rule: str, provider: Json, *missed: str) -> Scenario:

@@ -1,12 +1,32 @@
 """Where a turn stands, and how it is known again whatever clients make of the conversation."""
 
 from lab import Exchange, Scenario, dialogue
-from scenarios.chat_words import (asking, user, tool, call, assistant, chunk, calling, stream, whole, say, OPENROUTER, MISTRAL, UNKNOWN, ASKED, SEALED, sealed, google, LONDON, SOME, thinking, called,)
-from thoughtkeep.turns import Json
+
+from scenarios.chat_words import (
+    ASKED,
+    LONDON,
+    MISTRAL,
+    OPENROUTER,
+    SEALED,
+    SOME,
+    UNKNOWN,
+    asking,
+    assistant,
+    call,
+    called,
+    calling,
+    chunk,
+    say,
+    sealed,
+    stream,
+    text_of,
+    thinking,
+    tool,
+    user,
+    whole,
+)
 
 SYSTEM = {"role": "system", "content": "You tell the weather. It is Monday."}
-
-
 
 
 def _conversation(city: str, thought: str) -> list[Exchange]:
@@ -114,7 +134,9 @@ SCENARIOS: list[Scenario] = [
         (
             Exchange(
                 asking("google/gemini-3-flash")([ASKED]),
-                stream(chunk(content="Cold."), chunk(reasoning_details=[sealed(SEALED, id="r1"), UNSIGNED])),
+                stream(
+                    chunk(content="Cold."), chunk(reasoning_details=[sealed(SEALED, id="r1"), text_of("Half a th")])
+                ),
             ),
         ),
         asking("google/gemini-3-flash")(
@@ -131,7 +153,7 @@ SCENARIOS: list[Scenario] = [
                 user("Summary."),
                 assistant("Cold."),
                 user("And?"),
-                assistant("Cold.", reasoning_details=[sealed(SEALED, id="r1"), UNSIGNED]),
+                assistant("Cold.", reasoning_details=[sealed(SEALED, id="r1"), text_of("Half a th")]),
                 user("So?"),
             ]
         ),
@@ -224,4 +246,3 @@ SCENARIOS: list[Scenario] = [
         tool("c3"),
     ),
 ]
-

@@ -1,7 +1,30 @@
 """Reasoning in plain words under a key of the message: DeepSeek, Kimi, GLM, Qwen, vLLM; who takes none."""
 
 from lab import Scenario, dialogue
-from scenarios.chat_words import (asking, user, tool, call, assistant, chunk, usage, calling, stream, whole, say, DEEPSEEK, KIMI, GLM, QWEN, VLLM, OPENAI, GROQ, CEREBRAS, UNKNOWN, ASKED,)
+
+from scenarios.chat_words import (
+    ASKED,
+    CEREBRAS,
+    DEEPSEEK,
+    GLM,
+    GROQ,
+    KIMI,
+    OPENAI,
+    QWEN,
+    UNKNOWN,
+    VLLM,
+    asking,
+    assistant,
+    call,
+    calling,
+    chunk,
+    say,
+    stream,
+    tool,
+    usage,
+    user,
+    whole,
+)
 from thoughtkeep.turns import Json
 
 _ON: dict[str, Json] = {"thinking": {"type": "enabled"}}
@@ -9,6 +32,7 @@ _OFF: dict[str, Json] = {"thinking": {"type": "disabled"}}
 
 
 def _thought(rule: str, url: str, model: str, name: str = "reasoning_content", **body: Json) -> Scenario:
+    pieces: list[dict[str, Json]] = [{name: ""}, {name: "Cold? "}, {name: "Yes."}, {name: None, "content": ""}]
     return dialogue(
         rule,
         url,
@@ -16,10 +40,7 @@ def _thought(rule: str, url: str, model: str, name: str = "reasoning_content", *
         ASKED,
         say(
             stream(
-                chunk(role="assistant", content=None, **{name: ""}),
-                chunk(**{name: "Cold? "}),
-                chunk(**{name: "Yes."}),
-                chunk(content="", **{name: None}),
+                *(chunk(**piece) for piece in pieces),
                 *calling(call("call_00")),
                 usage(),
                 finish="tool_calls",
@@ -144,6 +165,7 @@ _PROSE: list[Scenario] = [
         user("Thanks"),
     ),
 ]
+
 
 def _strict(name: str, url: str) -> Scenario:
     return dialogue(

@@ -77,3 +77,30 @@ def whole(*parts: Json) -> Reply:
 def say(reply: Reply, told: Json | Sequence[Json], sent: Json | Sequence[Json]) -> Said:
     """An answer, what the client tells of it, what must be sent of it."""
     return Said(reply, told if isinstance(told, list) else [told], sent if isinstance(sent, list) else [sent])
+
+
+def fragment(*partial: Json, **beside: Json) -> dict[str, Json]:
+    """A piece of a call whose arguments stream."""
+    return {"functionCall": {"partialArgs": list(partial), "willContinue": True}, **beside}
+
+
+# -- where it goes, and what the tables share -------------------------------------------------------------------------
+
+NATIVE = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
+ARRAY = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent"
+PLAIN = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:generateContent?key=AIza-1"
+VERTEX = (
+    "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/"
+    "gemini-3-pro-preview:streamGenerateContent?alt=sse"
+)
+CODE_ASSIST = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
+
+ASKED = user("When is high tide?")
+BREST, DOVER = {"at": "Brest"}, {"at": "Dover"}
+# Both alphabets of base64 spell these differently.
+SIGNED = {"thoughtSignature": "EvAB+/+/c2lnbmF0dXJlLW9uZQ=="}
+SIGNED2 = {"thoughtSignature": "EvAC+/+/c2lnbmF0dXJlLXR3bw=="}
+SNAKE = {"thought_signature": SIGNED["thoughtSignature"]}
+ASKING = asking()
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUg=="}}
+SIGNED_CALL = (chunk(call("tide", BREST, **SIGNED)), chunk({"text": ""}, finish="STOP"))
