@@ -138,12 +138,9 @@ class Handovers:
         """Ask for a summary and keep what came of it: the handover, and why it is none (empty if it is one)."""
         text, why = "", ""
         try:
-            async with asyncio.timeout(self._runtime.settings.handover_timeout):
-                text = await self._ask(request, told, earlier)
+            text = await self._ask(request, told, earlier)
         except (upstream.Failed, NoSummary) as fault:
             why = str(fault)
-        except TimeoutError:
-            why = "time is up"
         except Exception as fault:
             why = f"fault: {type(fault).__name__}"
         made = Handover(text, time.time(), source)

@@ -2,14 +2,16 @@
 
 mitmproxy's replay machinery honours the proxy's upstream and certificate settings, and shows the request in the UIs.
 The contract here: the flow is marked as a replay (so that neither proxy authentication nor interception stops it), and
-its id is known before it starts (so that no hook of ours takes it for a client's); a body that did not arrive is a
-failure; when time is up the connection is closed.
+its id is known before it starts (so that no hook of ours takes it for a client's); nothing of it is streamed, and a
+body that did not arrive is a failure; when time is up, or nobody waits any more, the connection is closed.
 """
 
 import asyncio
+import copy
 
 from mitmproxy import connection, ctx, http
 from mitmproxy.addons.clientplayback import ReplayHandler
+from mitmproxy.net.http.url import hostport
 
 from thoughtkeep_mitm.runtime import Runtime
 
@@ -35,22 +37,39 @@ async def post(
     `seconds` is all the time that it may take, `max_answer` bounds the answer, in bytes.
     """
     request = http.Request.make("POST", url, body, headers)
+    request.headers["host"] = _host_header(request, like.request)
     flow = http.HTTPFlow(like.client_conn.copy(), connection.Server(address=(request.host, request.port)))
     flow.request = request
     flow.is_replay = "request"
     runtime.own.add(flow.id)
-    handler = ReplayHandler(flow, ctx.options)
+    options = copy.copy(ctx.options)
+    options.update(stream_large_bodies=None, body_size_limit=str(max(max_answer, len(body))))
+    handler = ReplayHandler(flow, options)
     try:
         await asyncio.wait_for(handler.replay(), seconds)
     except TimeoutError:
-        for transport in handler.transports.values():
-            if transport.handler:
-                transport.handler.cancel("thoughtkeep: time is up")
         raise Failed(f"no answer within {seconds:g} s") from None
     finally:
+        if not handler.done.is_set():
+            _end(flow, handler)
         runtime.own.discard(flow.id)
     if flow.error is not None or flow.response is None:
         raise Failed(f"no answer: {flow.error.msg if flow.error else 'connection closed'}")
     if flow.response.raw_content is None or len(flow.response.raw_content) > max_answer:
         raise Failed("the answer has no body" if flow.response.raw_content is None else "the answer is too long")
     return flow.response
+
+
+def _host_header(request: http.Request, like: http.Request) -> str:
+    """At the client's own host what the client calls it: in transparent modes the address is only an IP."""
+    same = (request.host, request.port) == (like.host, like.port)
+    return (like.host_header if same else None) or hostport(request.scheme, request.host, request.port)
+
+
+def _end(flow: http.HTTPFlow, handler: ReplayHandler) -> None:
+    """Let go of a request: one that waits for something is never sent, one that was sent loses its connection."""
+    if flow.killable:
+        flow.kill()
+    for transport in handler.transports.values():
+        if transport.handler:
+            transport.handler.cancel("thoughtkeep: time is up")

@@ -28,8 +28,12 @@ _REMINDERS = {
 # Thinking that stands in the text: some servers and some clients leave it there, others take it out.
 _THINK_TAGS = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
-# An opaque value: no spaces, long enough not to be a word. Shorter ones identify nothing.
+# What looks like an opaque value under a key that nobody knows: no spaces, long enough not to be a word.
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:-]{24,}")
+
+# Keys whose values are opaque however short they are, and keys whose values only say what stands beside them.
+_OPAQUE_KEYS = frozenset("signature data encrypted_content thoughtSignature thought_signature reasoning_opaque".split())
+_LABELS = frozenset(("type", "format", "index", "name", "status"))
 
 # Sixteen bytes: 2**64 turns before a chance collision.
 _SIZE = 16
@@ -151,16 +155,26 @@ def values(key: bytes, found: Iterable[Json]) -> tuple[str, ...]:
 
     Base64 is read in either alphabet: google-genai re-encodes signatures url-safe on their way back (seen on the wire).
     """
-    texts = (text for value in found for text in strings(value))
-    opaque = dict.fromkeys(same_base64(text) for text in texts if _OPAQUE.fullmatch(text))
-    return tuple(digest(key, "value", text) for text in opaque)
+    texts: dict[str, None] = {}
+    stack: list[tuple[str, Json]] = [("", value) for value in reversed(list(found))]
+    while stack:
+        name, value = stack.pop()
+        if isinstance(value, str):
+            if value and (name in _OPAQUE_KEYS or _OPAQUE.fullmatch(value)):
+                texts[same_base64(value)] = None
+        elif isinstance(value, Mapping):
+            stack += [(inner, value[inner]) for inner in reversed(value) if inner not in _LABELS]
+        elif isinstance(value, list):
+            stack += [(name, inner) for inner in reversed(value)]
+    return tuple(digest(key, "value", text) for text in texts)
 
 
 def opaque_values(key: bytes, turn: Turn | Said) -> tuple[str, ...]:
-    """Digests of the opaque values of a turn, or of those that a request echoes of it."""
+    """Digests of the opaque values of a turn, or of those that a request echoes of it, and of its items' ids."""
     states: list[Mapping[str, Json]] = [piece.state for piece in turn.pieces]
     states += [turn.state] if isinstance(turn, Turn) else [message.state for message in turn.messages]
-    return values(key, [inner for state in states for inner in state.values()])
+    refs = dict.fromkeys(piece.ref for piece in turn.pieces if piece.ref)
+    return values(key, states) + tuple(digest(key, "ref", ref) for ref in refs)
 
 
 def same_base64(text: str) -> str:

@@ -102,8 +102,8 @@ class Said:
 
     `words` is what the user and the tools said between the turn before and this one; `results` the call ids (or names)
     of the tool results among it; `only_results` whether it is nothing but tool results. `answers` are the places of the
-    tool results behind this turn, `answered` the call ids (or names) that they give, `shared` whether the user speaks in
-    a message of theirs.
+    tool results behind this turn, `answered` the call ids (or names) that they give, `shared` whether the user speaks
+    in a message of theirs.
     """
 
     messages: tuple[Message, ...]

@@ -62,8 +62,8 @@ def test_a_credential_in_the_query_tells_clients_apart_too(proxy: Proxy) -> None
         assert talk.restored(own)
 
 
-@pytest.mark.parametrize("name", [name for name, dialect in PROVIDERS.items() if not dialect.silent])
-def test_whoever_goes_on_with_anothers_tool_loop_is_refused_as_without_the_addon(
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_whoever_goes_on_with_anothers_tool_loop_brings_back_nothing_of_its_state(
     name: str, proxy: Proxy, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
@@ -81,8 +81,7 @@ def test_whoever_goes_on_with_anothers_tool_loop_is_refused_as_without_the_addon
     url = provider.url(mode)
     assert run(dialogue, url, TASKS, streamed=False, proxy=proxy.url, headers=alice, max_requests=1).requests == 1
     with client(proxy) as asking:
-        assert asking.post(url, json=dialogue.body(False), headers=bob).status_code == 400
-        assert [refusal.kind for refusal in provider.refusals] == ["missing"]
+        asking.post(url, json=dialogue.body(False), headers=bob)
         assert not [record for record in provider.issued if record.returned]
         assert asking.post(url, json=dialogue.body(False), headers=alice).status_code == 200
         assert [record for record in provider.issued if record.returned]

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -37,55 +37,57 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def damaged(path: Path) -> AbstractContextManager[object]:
+def damaged(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[200 : len(data) - 200] = b"\x55" * (len(data) - 400)
     path.write_bytes(data)
-    return nullcontext()
 
 
-def cut_off(path: Path) -> AbstractContextManager[object]:
+def cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3000])
-    return nullcontext()
 
 
-def newer(path: Path) -> AbstractContextManager[object]:
+def newer(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 9999")
         connection.commit()
-    return nullcontext()
 
 
-def text(path: Path) -> AbstractContextManager[object]:
+def text(path: Path) -> None:
     path.write_text("The notes of somebody who keeps them in a file of that name.\n" * 20)
-    return nullcontext()
 
 
-def locked(path: Path) -> AbstractContextManager[object]:
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("BEGIN EXCLUSIVE")
-    return closing(connection)
+def locked(path: Path) -> None:
+    """Nothing is wrong with the file; see the test."""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another program that has the file for itself. Closing a descriptor of it here meanwhile would drop its locks."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 @pytest.mark.parametrize("spoil", [damaged, cut_off, newer, text, locked])
 def test_an_unusable_file_is_left_alone_and_memory_takes_its_place(
-    spoil: Callable[[Path], AbstractContextManager[object]], good: Path, tmp_path: Path
+    spoil: Callable[[Path], None], good: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "state.sqlite3"
     shutil.copy(good, path)
-    with spoil(path):
-        before, names = path.read_bytes(), sorted(entry.name for entry in tmp_path.iterdir())
-        with keeper(store=f"sqlite:///{path}") as proxy:
-            wait_for(lambda: "keeping reasoning state in memory" in proxy.log())
-            warnings = [line for line in proxy.log().splitlines() if "cannot be used as a store" in line]
-            assert len(warnings) == 1
-            assert str(path) in warnings[0]
-            assert "turns are kept in memory" in warnings[0]
-            assert "Traceback" not in proxy.log()
-            assert goes_on(proxy)
-        assert path.read_bytes() == before
-        assert sorted(entry.name for entry in tmp_path.iterdir()) == names
+    spoil(path)
+    before, names = path.read_bytes(), sorted(entry.name for entry in tmp_path.iterdir())
+    with held(path) if spoil is locked else nullcontext(), keeper(store=f"sqlite:///{path}") as proxy:
+        wait_for(lambda: "keeping reasoning state in memory" in proxy.log())
+        warnings = [line for line in proxy.log().splitlines() if "cannot be used as a store" in line]
+        assert len(warnings) == 1
+        assert str(path) in warnings[0]
+        assert "turns are kept in memory" in warnings[0]
+        assert "Traceback" not in proxy.log()
+        assert goes_on(proxy)
+    assert path.read_bytes() == before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == names
 
 
 @pytest.fixture(scope="module")

@@ -124,7 +124,9 @@ class Desk:
         self._runner.run(all_of_them())
         return [self._sent(flow) for flow in flows]
 
-    def teach(self, tongue: Tongue, events: Sequence[Event], *, last: int = 2, at: int = 0, echoes: bool = False) -> None:
+    def teach(
+        self, tongue: Tongue, events: Sequence[Event], *, last: int = 2, at: int = 0, echoes: bool = False
+    ) -> None:
         """Let the maker (`at` 0) or the target (1) say the newest assistant turns of a conversation."""
         url, model, headers = (tongue.maker, tongue.target)[at]
         turns = [number for number, event in enumerate(events) if isinstance(event, Says)]
@@ -178,9 +180,9 @@ class Desk:
         return Sent(flow.request.raw_content or b"", dict(flow.metadata), dict(flow.request.headers))
 
     async def _post(
-        self, runtime: Runtime, like: http.HTTPFlow, url: str, headers: dict[str, str], body: bytes, seconds: float
+        self, runtime: Runtime, like: http.HTTPFlow, url: str, headers: http.Headers, body: bytes, seconds: float
     ) -> http.Response:
-        asked = Asked(url, headers, json.loads(body))
+        asked = Asked(url, dict(headers), json.loads(body))
         self.summaries.append(asked)
         await asyncio.sleep(0)
         assert self.summariser is not None, f"nobody summarises at {urlsplit(url).path}"

@@ -131,9 +131,7 @@ SHAPES = {
     "an end on a message of the assistant": Shape(
         [*TALKED, User(LATEST), Says("The answer begins so:")], reason="ends_on_assistant"
     ),
-    "an end on an open call": Shape(
-        [*TALKED, User(LATEST), says(3, "", call(3))], reason="ends_on_assistant"
-    ),
+    "an end on an open call": Shape([*TALKED, User(LATEST), says(3, "", call(3))], reason="ends_on_assistant"),
     "a state that the server keeps": Shape(
         [*TALKED, User(LATEST)],
         reason="server_state",
@@ -143,9 +141,7 @@ SHAPES = {
     "words beside results, in one message": Shape(
         [*START, says(0, "", call(0)), Results(result(0), words=[LATEST])], tongues=WITHIN
     ),
-    "words behind results": Shape(
-        [*START, says(0, "", call(0)), Results(result(0), words=[LATEST])], tongues=APART
-    ),
+    "words behind results": Shape([*START, says(0, "", call(0)), Results(result(0), words=[LATEST])], tongues=APART),
     "a reminder beside the latest words": Shape([*TALKED, User(REMINDER, LATEST)], there=["The clock says noon."]),
     "a reminder in the latest words": Shape([*TALKED, User(f"{REMINDER}\n{LATEST}")], there=["The clock says noon."]),
     "a reminder beside the results": Shape(

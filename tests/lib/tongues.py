@@ -164,7 +164,10 @@ class Chat(Tongue):
             case Image(data):
                 return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
             case Document(data):
-                return {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{data}"}}
+                return {
+                    "type": "file",
+                    "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{data}"},
+                }
         return {"type": "text", "text": part}
 
     def answer(self, said: Says) -> Json:

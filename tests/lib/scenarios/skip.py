@@ -74,7 +74,7 @@ SCENARIOS: list[Scenario] = [
         ),
         gemini.ASKING(_steps({}, gemini.SIGNED2)),
         gemini.ASKING(_steps(_SKIP, gemini.SIGNED2)),
-        (*_UNKNOWN, "other_provider"),
+        ("other_provider", *_UNKNOWN),
         skip=True,
     ),
     Scenario(
