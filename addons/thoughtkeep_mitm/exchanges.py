@@ -200,7 +200,7 @@ class Exchanges:
         def tee_repaired(chunk: bytes) -> bytes | list[bytes]:
             tee(chunk)
             try:
-                out = repair.feed(chunk) if chunk else repair.close()
+                out = repair.feed(chunk) if chunk else repair.flush()
             except Exception as fault:
                 fault_in(self.runtime, "repair", flow, fault)
                 out = repair.close() or chunk
@@ -241,7 +241,7 @@ class Exchanges:
         try:
             if exchange.answer is not None:
                 self._finish(exchange, exchange.answer)
-                self.runtime.spawn(self.runtime.store().flush())
+                self.runtime.flushing()
         finally:
             exchange.journal.ended(exchange.answer, exchange.kept, "disconnected")
 
@@ -250,9 +250,14 @@ class Exchanges:
         body = response.raw_content
         if exchange.repairer is None or not body or not traffic.is_plain(response):
             return
-        fixed = repair_whole(exchange.repairer, body)
-        if fixed is not body:
-            exchange.repaired = 1
+        if "event-stream" in response.headers.get("content-type", "").lower():  # one that was rescued
+            repair = StreamRepair(exchange.repairer)
+            fixed = repair.feed(body) + repair.flush()
+            exchange.repaired = repair.changed
+        else:
+            fixed = repair_whole(exchange.repairer, body)
+            exchange.repaired = int(fixed is not body)
+        if exchange.repaired:
             response.raw_content = fixed
             response.headers["content-length"] = str(len(fixed))
 

@@ -110,7 +110,7 @@ class Handovers:
             decision.border,
             failed=failed,
             invoked=bool(failed),
-            tokens_before=replaced_tokens(ask),
+            tokens_before=replaced_tokens(ask, decision.border),
             tokens_after=len(text) // 4,
             summary_ms=spent,
         )

@@ -59,8 +59,9 @@ class Journal:
             self._restored = len(plan.edits)
             self._counts["edits"] += len(plan.edits)
             self._counts["requests_restored"] += 1
-            for edit in plan.edits:
-                log.debug(f"thoughtkeep: {self._label}: {edit.op} {edit.key} at {edit.at}: {edit.reason}")
+            reasons = Counter(edit.reason for edit in plan.edits)
+            told = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
+            log.debug(f"thoughtkeep: {self._label}: {told}")
         elif plan.edits:
             self._counts["requests_not_changed"] += 1
             log.info(f"thoughtkeep: {self._label}: {len(plan.edits)} edits are due, not made: {why}")

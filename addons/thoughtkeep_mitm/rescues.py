@@ -12,7 +12,7 @@ from thoughtkeep.identity import Trail
 from thoughtkeep.jsontext import loads
 from thoughtkeep.profiles import Profile
 from thoughtkeep.rescue.fault import read_fault
-from thoughtkeep.rescue.lesson import FORMAT, PASSING, Lesson, from_kept, place_of, to_kept
+from thoughtkeep.rescue.lesson import FORMAT, Lesson, from_kept, place_of, to_kept
 from thoughtkeep.rescue.repair import repair
 from thoughtkeep.turns import Ask, Facts
 from thoughtkeep_mitm import upstream
@@ -31,7 +31,7 @@ _OWN_HEADERS = ("content-length", "transfer-encoding", "connection", "host")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it went upstream, decoded; `edited` whether anything in it is ours, `client` the client's own."""
+    """A request as it went upstream, decoded; `client` is the client's own."""
 
     endpoint: Endpoint
     profile: Profile
@@ -43,9 +43,9 @@ class Sent:
     client: bytes
 
     @property
-    def edited(self) -> bool:
-        """Whether anything in it is ours."""
-        return self.plain is not self.client
+    def grew(self) -> bool:
+        """Whether what is ours in it made it longer."""
+        return len(self.plain) > len(self.client)
 
 
 class Rescues:
@@ -53,6 +53,10 @@ class Rescues:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+
+    @property
+    def _skips(self) -> bool:
+        return self._runtime.settings.skip_value == "auto"
 
     def place(self, trail: Trail, group: str) -> str:
         """The lineage under which the store may know lessons of this conversation."""
@@ -67,7 +71,7 @@ class Rescues:
         key = self._runtime.store().key
         for lesson in lessons:
             ask = endpoint.format.read(loads(plain), endpoint)
-            edits = repair(key, ask, profile, lesson.fault, lesson.marks).edits
+            edits = repair(key, ask, profile, lesson.fault, lesson.marks, skip=self._skips).edits
             if edits:
                 plain = splice.apply(plain, edits)
         return plain
@@ -87,15 +91,15 @@ class Rescues:
         key = self._runtime.store().key
         marks: tuple[str, ...] = ()
         if fault.kind == "overflow":
-            if not sent.edited:
+            if not sent.grew:
                 return ""
             plain = sent.client
         else:
             ask = sent.endpoint.format.read(loads(sent.plain), sent.endpoint)
-            repaired = repair(key, ask, sent.profile, fault)
-            if not repaired.edits:
-                return f"{fault.kind}, nothing to repair"
+            repaired = repair(key, ask, sent.profile, fault, skip=self._skips)
             plain, marks = splice.apply(sent.plain, repaired.edits), repaired.marks
+            if plain == sent.plain:
+                return f"{fault.kind}, nothing to repair"
         request = flow.request
         fields = [
             (name, value)
@@ -115,18 +119,9 @@ class Rescues:
             second.headers.pop(name, None)
         second.headers["content-length"] = str(len(second.raw_content or b""))
         flow.response = second
-        if fault.kind not in PASSING:
-            before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
-            lesson = Lesson(fault, tuple(dict.fromkeys([*before, *marks])))
-            self._runtime.store().put(
-                to_kept(
-                    lesson,
-                    self.place(sent.trail, sent.group),
-                    sent.tenant,
-                    sent.trail.root,
-                    sent.group,
-                    sent.ask.model,
-                    time.time(),
-                )
-            )
+        before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
+        lesson = Lesson(fault, tuple(dict.fromkeys([*before, *marks])))
+        place = self.place(sent.trail, sent.group)
+        kept = to_kept(lesson, place, sent.tenant, sent.trail.root, sent.group, sent.ask.model, time.time())
+        self._runtime.store().put(kept)
         return f"{fault.kind}, rescued"

@@ -89,7 +89,15 @@ class Runtime:
 
     def flushing(self) -> asyncio.Task[None]:
         """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
-        return self.spawn(self.store().flush())
+        return self.spawn(self._flush(self.store()))
+
+    async def _flush(self, store: Store) -> None:
+        try:
+            await store.flush()
+        except Exception as fault:  # said here: often nobody waits for the task
+            self.counts["faults"] += 1
+            log.error(f"thoughtkeep: fault in the store, it goes on in memory: {type(fault).__name__}")
+            log.debug("thoughtkeep: the fault was", exc_info=fault)
 
     def spawn[Result](self, work: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
         """Let something run on its own; the reference kept here keeps it alive."""

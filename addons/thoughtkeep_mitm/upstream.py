@@ -43,7 +43,8 @@ async def post(
     flow.is_replay = "request"
     runtime.own.add(flow.id)
     options = copy.copy(ctx.options)
-    options.update(stream_large_bodies=None, body_size_limit=str(max(max_answer, len(body))))
+    limit = str(max(max_answer, len(body)))
+    options.update(stream_large_bodies=None, body_size_limit=limit)  # type: ignore[no-untyped-call]  # mitmproxy's own
     handler = ReplayHandler(flow, options)
     try:
         await asyncio.wait_for(handler.replay(), seconds)
@@ -69,7 +70,7 @@ def _host_header(request: http.Request, like: http.Request) -> str:
 def _end(flow: http.HTTPFlow, handler: ReplayHandler) -> None:
     """Let go of a request: one that waits for something is never sent, one that was sent loses its connection."""
     if flow.killable:
-        flow.kill()
+        flow.kill()  # type: ignore[no-untyped-call]  # mitmproxy's own
     for transport in handler.transports.values():
         if transport.handler:
             transport.handler.cancel("thoughtkeep: time is up")

@@ -35,8 +35,7 @@ def align(issued: Sequence[Piece], told: Sequence[Piece]) -> Pairs:
             if _same(piece, other):
                 to[number], at = candidate, candidate + 1
                 break
-            run = _run(issued, number, other) if piece.kind is Kind.TEXT else ()
-            if run:
+            if run := _run(issued, number, other):
                 for member in run:
                     to[member] = candidate
                 joined[candidate], at = run, candidate + 1

@@ -181,6 +181,8 @@ def unpack(body: bytes, content_encoding: str, limit: int) -> bytes:
 
     Raises Undecodable for an unknown coding, a broken or truncated body, and one that decodes to more.
     """
+    if content_encoding.strip().lower() in ("", "identity") and len(body) <= limit:
+        return body
     undoing, whole = decoder(content_encoding), bytearray()
     for piece in undoing.feed(body):
         whole += piece

@@ -92,25 +92,42 @@ def _of_origin(key: bytes, origin: Origin) -> _Known:
 
 
 def _take_out(said: Said, known: _Known, form: Format) -> Iterator[Edit]:
+    """A message that held nothing else goes with it, unless the whole turn would: then its thinking stays."""
+    gone = {id(piece) for piece in said.pieces if piece.kind is Kind.THOUGHT and _is_known(piece, known)}
+    inner = {message.at: _inside(message.at, said.pieces) for message in said.messages}
+    emptied = {at for at, pieces in inner.items() if pieces and all(id(piece) in gone for piece in pieces)}
+    if len(emptied) == len(inner):
+        gone, emptied = set(), set()
+    yield from (Edit(Op.REMOVE, at, reason=TAKEN_OUT) for at in inner if at in emptied)
     for message in said.messages:
+        if message.at in emptied:
+            gone -= {id(piece) for piece in inner[message.at]}
+            continue
         for name, value in message.state.items():
             if known(name, value):
                 yield Edit(Op.DROP, message.at, key=name, reason=TAKEN_OUT)
-    gone = [piece for piece in said.pieces if piece.kind is Kind.THOUGHT and _is_known(piece, known)]
-    if len(gone) == len(said.pieces) and form.name != "responses":
-        return  # a message must keep something
+        content = _inside((*message.at, form.content), inner[message.at])
+        if content and all(id(piece) in gone for piece in content):  # calls are left, beside an empty array
+            yield Edit(Op.PUT, message.at, key=form.content, value="", reason=TAKEN_OUT)
+            gone -= {id(piece) for piece in content}
+    lost = any(piece.kind is Kind.THOUGHT and id(piece) in gone for piece in said.pieces)
     for piece in said.pieces:
         if piece.at is None:
             continue
-        if any(piece is other for other in gone):
+        if id(piece) in gone:
             yield Edit(Op.REMOVE, piece.at, reason=TAKEN_OUT)
             continue
-        if gone and piece.ref and form.refs_bind:  # its id would ask for the item that is gone
+        if lost and piece.ref and form.refs_bind:  # its id would ask for the item that is gone
             yield Edit(Op.DROP, piece.at, key="id", reason=TAKEN_OUT)
         for name, value in piece.state.items():
-            outer, _, inner = name.rpartition("/")
-            if piece.kind is not Kind.THOUGHT and known(inner, value):
-                yield Edit(Op.DROP, (*piece.at, outer) if outer else piece.at, key=inner, reason=TAKEN_OUT)
+            outer, _, key = name.rpartition("/")
+            if piece.kind is not Kind.THOUGHT and known(key, value):
+                yield Edit(Op.DROP, (*piece.at, outer) if outer else piece.at, key=key, reason=TAKEN_OUT)
+
+
+def _inside(at: Path, pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces that stand somewhere inside the value at a place."""
+    return [piece for piece in pieces if piece.at and len(piece.at) > len(at) and piece.at[: len(at)] == at]
 
 
 def _is_known(piece: Piece, known: _Known) -> bool:
@@ -132,6 +149,7 @@ def _legal_ids(ask: Ask, form: Format, profile: Profile, start: int) -> Iterator
     used: set[str] = set()
     now: dict[str, str] = {}
     for number, said in enumerate(ask.said):
+        open_: dict[str, list[str]] = {}
         for piece in said.pieces:
             if piece.call is None or not piece.call.id:
                 continue
@@ -140,19 +158,16 @@ def _legal_ids(ask: Ask, form: Format, profile: Profile, start: int) -> Iterator
             new = old if legal else _legal(old, pattern, taken)
             used.add(new)
             taken.add(new)
-            now[old] = new
+            open_.setdefault(old, []).append(new)
             if new != old and number >= start and piece.at is not None:
                 yield Edit(Op.PUT, piece.at, key=call_key, value=new, reason=LEGAL)
                 if piece.ref and form.refs_bind:
                     yield Edit(Op.DROP, piece.at, key="id", reason=LEGAL)
-        yield from _renamed(said, now, result_key) if number >= start else ()
-
-
-def _renamed(said: Said, now: dict[str, str], key: str) -> Iterator[Edit]:
-    at: Path
-    for at, name in zip(said.answers, said.answered, strict=True):
-        if now.get(name, name) != name:
-            yield Edit(Op.PUT, at, key=key, value=now[name], reason=LEGAL)
+        for at, name in zip(said.answers, said.answered, strict=True):
+            if open_.get(name):  # calls of one id are answered in their order
+                now[name] = open_[name].pop(0)
+            if number >= start and now.get(name, name) != name:
+                yield Edit(Op.PUT, at, key=result_key, value=now[name], reason=LEGAL)
 
 
 def _legal(old: str, pattern: re.Pattern[str], taken: set[str]) -> str:

@@ -6,6 +6,7 @@ have done so, the standard library reads again.
 
 import json
 import re
+from functools import lru_cache
 
 import orjson
 
@@ -84,12 +85,28 @@ def arguments(raw: Json) -> str:
     No arguments have many spellings (`""`, `{}`, `[]`, `null`, absent): all are `{}`. Text that is no JSON stays
     itself, without the spaces around it.
     """
-    value = raw
-    if isinstance(raw, str):
-        try:
-            value = loads(raw.encode("utf-8", "surrogatepass"))
-        except NotJson:
-            return raw.strip() or "{}"
+    if not isinstance(raw, str):
+        return _arguments(raw)
+    return _short_text(raw) if len(raw) < _SHORT else _text(raw)
+
+
+# Every request tells all earlier calls again: the short ones are remembered (up to some 16 MB in all).
+_SHORT = 2_000
+
+
+@lru_cache(maxsize=4096)
+def _short_text(raw: str) -> str:
+    return _text(raw)
+
+
+def _text(raw: str) -> str:
+    try:
+        return _arguments(loads(raw.encode("utf-8", "surrogatepass")))
+    except NotJson:
+        return raw.strip() or "{}"
+
+
+def _arguments(value: Json) -> str:
     try:
         return canonical(value) if value or value in (0, False) else "{}"
     except RecursionError:  # nested too deep to sort: its words then, in the order they came
@@ -105,6 +122,29 @@ def is_whole(raw: str) -> bool:
     return True
 
 
+class Growing:
+    """A text on its way: pieces are added to it without copying what is there. See `settled`."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: str) -> None:
+        self.parts = list(parts)
+
+    def __str__(self) -> str:
+        return "".join(self.parts)
+
+
+def settled(value: Json) -> Json:
+    """A copy of a value in which texts on their way are plain strings."""
+    if isinstance(value, Growing):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: settled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [settled(inner) for inner in value]
+    return value
+
+
 def strings(value: Json) -> list[str]:
     """Every string leaf, in order."""
     found: list[str] = []
@@ -115,6 +155,8 @@ def strings(value: Json) -> list[str]:
             found.append(item)
         elif isinstance(item, dict):
             stack.extend(reversed(item.values()))
+        elif isinstance(item, Growing):
+            found.extend(item.parts)
         elif isinstance(item, (list, tuple)):
             stack.extend(reversed(item))
     return found

@@ -113,4 +113,4 @@ def mend(
 
 def same_words(left: str, right: str) -> bool:
     """Whether two texts are the same but for white space."""
-    return bare(left) == bare(right)
+    return left == right or bare(left) == bare(right)

@@ -12,7 +12,7 @@ from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
 from thoughtkeep.rescue.skip import open_steps, put_skip
-from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Plan, Said
+from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said
 
 
 def decide(
@@ -65,11 +65,15 @@ def decide(
             if number >= start and number not in told and said.calls and not _has_state(said)
         ]
     if skip:
-        without = {missing.said for missing in missed}
-        known_steps = {number for match in found if match.said[0] not in without for number in match.said}
+        own = [match for match in found if match.kept.format == ask.format]
+        own = [match for match in own if not withheld(profile, group, ask, match.kept)]
+        known_steps = {number for match in own for number in match.said}
+        gone = {edit.at for edit in cleaned if edit.op is Op.DROP}
         for number in open_steps(ask):
             if number >= start and number not in known_steps:
-                cleaned += put_skip(ask, ask.said[number], profile)
+                said = ask.said[number]
+                taken = any(place.at in gone for place in (*said.messages, *said.pieces))
+                cleaned += put_skip(ask, said, profile, replace=taken)
     edits = cleaned + [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))
 

@@ -74,8 +74,8 @@ class Profile:
     repairs: tuple[str, ...] = ()
     """What clients cannot read in its chat answers, and is repaired: `index`, `ids`, `content` (see chat_repair)."""
 
-    signature_key: tuple[str, str] | None = None
-    """Where a tool call in chat carries Google's signature: the key, and the namespace in it."""
+    signature_key: tuple[str, ...] = ()
+    """Where a tool call in chat carries Google's signature: the key, and the namespace in it; others that were seen."""
 
     skip_entry: bool = False
     """Knows Google's stand-in for a lost signature as an entry of `reasoning_details`."""
@@ -110,7 +110,7 @@ PROFILES: tuple[Profile, ...] = (
         "google-vertex",
         ("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
         repairs=("index",),
-        signature_key=("extra_content", "google"),
+        signature_key=("extra_content", "google", "vertex"),
         refuses_foreign=True,
         ids=(("messages", ANTHROPIC_IDS),),
         returns=("extra_content", "thought_signature"),

@@ -14,8 +14,9 @@ from thoughtkeep.turns import Edit, Json
 # How many bytes may be held back for one event.
 LIMIT = 16_000_000
 
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-_DATA = re.compile(rb"^(data:[ ]?)(.*?)(\r\n|\n|\r)", re.DOTALL | re.MULTILINE)
+# Two line ends in a row. What ends in CR may have its LF in the next chunk; there it stands before an event, unnoticed.
+_END = re.compile(rb"(?>\r\n|\n|\r){2}")
+_DATA = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:[ ]?([^\r\n]*)")
 
 
 class Repairer(Protocol):
@@ -49,22 +50,27 @@ class StreamRepair:
             out.append(self.close())
         return b"".join(out)
 
+    def flush(self) -> bytes:
+        """The stream may be over: what was held back. A last event may lack its blank line."""
+        out = self._event(self._held)
+        self._held = b""
+        return out
+
     def close(self) -> bytes:
-        """The stream is over, or something went wrong: what was held back, as it came."""
+        """Something went wrong: what was held back, as it came; nothing is repaired from here on."""
         held, self._held, self._given_up = self._held, b"", True
         return held
 
     def _event(self, raw: bytes) -> bytes:
-        lines = _DATA.findall(raw)
+        lines = list(_DATA.finditer(raw))
         if len(lines) != 1:
             return raw
-        _, data, _ = lines[0]
+        data = lines[0][1]
         fixed = repair_whole(self._repairer, data)
         if fixed is data:
             return raw
         self.changed += 1
-        at = raw.index(data)
-        return raw[:at] + fixed + raw[at + len(data) :]
+        return raw[: lines[0].start(1)] + fixed + raw[lines[0].end(1) :]
 
 
 def repair_whole(repairer: Repairer, body: bytes) -> bytes:

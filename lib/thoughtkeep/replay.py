@@ -96,9 +96,9 @@ def _match(key: bytes, said: Sequence[Said], places: Sequence[Place], at: int, k
 
 
 def _likeness(kept: Kept, told: Said, place: Place) -> tuple[bool, bool, bool, float]:
-    """Of several turns with one place and content: the same words before it, the same ids, then the newest."""
+    """Of several turns with one place and content: the same ids, the same words before it, then the newest."""
     ids = tuple(call.id for call in told.calls)
-    return (kept.context == place.context, kept.near == place.near, kept.call_ids == ids, kept.made)
+    return (kept.call_ids == ids, kept.context == place.context, kept.near == place.near, kept.made)
 
 
 def _told(calls: Sequence[Call]) -> list[tuple[str, str]]:

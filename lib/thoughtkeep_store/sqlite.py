@@ -110,7 +110,7 @@ class SqliteStore:
         """See Store. Gives up after some seconds of a lock, and at once on other faults; the turns go on waiting."""
         until = time.monotonic() + PATIENCE
         last = self._waiting.last()
-        while self._usable and self._waiting.owes(last):
+        while self._usable and self._waiting.owes(last, uses=False):
             outcome = await self._run(self._write)
             if outcome is Outcome.LOCKED and time.monotonic() < until:
                 await asyncio.sleep(RETRY_LOCKED)

@@ -92,11 +92,11 @@ class Waiting:
         with self._lock:
             return self._shelf.last
 
-    def owes(self, last: float = math.inf) -> bool:
-        """Whether a turn up to that number, or any use, is still to be written."""
+    def owes(self, last: float = math.inf, *, uses: bool = True) -> bool:
+        """Whether a turn up to that number, or (with `uses`) any use, is still to be written."""
         with self._lock:
             first = self._first(1)
-            return bool(self._touched) or bool(first and first[0].rank[1] <= last)
+            return (uses and bool(self._touched)) or bool(first and first[0].rank[1] <= last)
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many turns and conversations there are, and their bytes."""

@@ -171,7 +171,7 @@ class Talk:
         ]
         choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
         choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
-        return [_event({"model": "model-1", "choices": [choice]}) for choice in choices]
+        return [event({"model": "model-1", "choices": [choice]}) for choice in choices]
 
     @property
     def stream(self) -> list[bytes]:
@@ -194,5 +194,6 @@ class Talk:
         return self.state(body) == self.thought
 
 
-def _event(value: dict[str, Any]) -> bytes:
+def event(value: dict[str, Any]) -> bytes:
+    """One event of a stream."""
     return b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n"

@@ -4,52 +4,55 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from mitmproxy.test import taddons
 
 from e2e.kit import AMPLE, Talk, agent, assert_not_restored, backstage, client, keeper
 from e2e.upstream import Line, Request, Upstream
 from providers import Provider
 from proxy import Proxy, ProxyFailed
+from thoughtkeep_mitm.checks import Checks
 
-#: Words of the command line, and what the one line about them must say.
-WRONG = {
-    "thoughtkeep_store=redis://user:secret@host/0": "thoughtkeep_store: not a store",
-    "thoughtkeep_store=/a/bare/path": "thoughtkeep_store: not a store",
-    "thoughtkeep_filter=~~ (": "thoughtkeep_filter: Invalid filter expression: '~~ ('",
-    "thoughtkeep_replay=sometimes": "thoughtkeep_replay: Input should be 'on', 'observe' or 'off' (it is 'sometimes')",
-    "thoughtkeep_ttl_days=0": "thoughtkeep_ttl_days: Input should be greater than or equal to 1 (it is 0)",
-    "thoughtkeep_ttl_days=a week": "thoughtkeep_ttl_days: not an integer: a week",
-    "thoughtkeep_max_store_mb=-5": "thoughtkeep_max_store_mb: Input should be greater than or equal to 1 (it is -5)",
+#: Each option with a bad value, and what is said of it.
+WRONG: dict[str, tuple[object, str]] = {
+    "store": ("redis://user:secret@host/0", "not a store: redis:…; give memory:, sqlite:///relative/path, "),
+    "filter": ("~~ (", "Invalid filter expression: '~~ ('"),
+    "replay": ("sometimes", "Input should be 'on', 'observe' or 'off' (it is 'sometimes')"),
+    "ttl_days": (0, "Input should be greater than or equal to 1 (it is 0)"),
+    "max_store_mb": (-5, "Input should be greater than or equal to 1 (it is -5)"),
 }
 
 
-@pytest.fixture(scope="module")
-def failures() -> Mapping[str, str]:
-    """What each wrong option led to: the message of the failed start, with the log in it."""
-
-    def start(words: str) -> str:
-        name, _, value = words.partition("=")
-        store = {"store": value} if name == "thoughtkeep_store" else {}
-        try:
-            with keeper(*([] if store else ["--set", words]), **store):
-                return "it started"
-        except ProxyFailed as error:
-            return str(error)
-
-    with ThreadPoolExecutor(4) as pool:
-        return dict(zip(WRONG, pool.map(start, WRONG), strict=True))
+def failed_start(store: str, *words: str) -> str:
+    """The message of a start that failed, with the log in it."""
+    with pytest.raises(ProxyFailed) as failure, keeper(*words, store=store):
+        pass
+    return str(failure.value)
 
 
-@pytest.mark.parametrize("words", WRONG)
-def test_a_bad_value_ends_the_start_with_one_clear_line(words: str, failures: Mapping[str, str]) -> None:
-    told = failures[words]
+def test_bad_values_end_the_start_with_one_clear_line_that_names_them_all() -> None:
+    words = [word for name in ("filter", "replay", "ttl_days", "max_store_mb") for word in bad(name)]
+    told = failed_start(str(WRONG["store"][0]), *words)
     assert "ended with status 1" in told
-    assert len([line for line in told.splitlines() if WRONG[words] in line]) == 1
+    (line,) = (line for line in told.splitlines() if "thoughtkeep_store" in line)
+    for name, (_, said) in WRONG.items():
+        assert f"thoughtkeep_{name}: {said}" in line
     assert "Traceback" not in told
     assert "secret" not in told
+
+
+def bad(name: str) -> list[str]:
+    return ["--set", f"thoughtkeep_{name}={WRONG[name][0]}"]
+
+
+def test_a_value_of_the_wrong_type_ends_the_start_with_one_clear_line() -> None:
+    told = failed_start("memory:", "--set", "thoughtkeep_ttl_days=a week")
+    assert "ended with status 1" in told
+    (line,) = (line for line in told.splitlines() if "a week" in line)
+    assert line.endswith("thoughtkeep: Failed to parse option thoughtkeep_ttl_days: not an integer: a week")
+    assert "Traceback" not in told
 
 
 @pytest.fixture
@@ -99,23 +102,15 @@ def test_off_does_nothing_and_a_request_may_still_ask_for_it(restored: Proxy) ->
     assert talk.restored(second_request(restored, talk))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"thoughtkeep_ttl_days": 0},
-        {"thoughtkeep_filter": "~~ ("},
-        {"thoughtkeep_replay": "never"},
-        {"thoughtkeep_store": "nowhere"},
-        {"thoughtkeep_replay": "off", "thoughtkeep_max_store_mb": 0},
-    ],
-)
-def test_a_bad_change_at_run_time_is_taken_back(wrong: dict[str, object], restored: Proxy) -> None:
+@pytest.mark.parametrize("name", WRONG)
+def test_a_bad_change_at_run_time_is_told_and_taken_back(name: str, restored: Proxy) -> None:
+    value, said = WRONG[name]
     talk = Talk()
     with Upstream(talk.answer) as upstream, client(restored, headers=talk.headers) as asking:
         asking.post(upstream.url + talk.path, content=talk.first)
-        answer = backstage(restored, **wrong)
+        answer = backstage(restored, **{f"thoughtkeep_{name}": value})
         assert answer.status_code == 400
-        assert answer.json()["error"].startswith("thoughtkeep_")
+        assert answer.json()["error"].startswith(f"thoughtkeep_{name}: {said}")
         asking.post(upstream.url + talk.path, content=talk.second)
         assert talk.restored(upstream.requests[1].body)
 
@@ -153,15 +148,29 @@ def test_the_store_may_change_at_run_time(restored: Proxy, tmp_path: Path) -> No
     assert (tmp_path / "state.sqlite3").exists()
 
 
-def test_listening_for_the_whole_network_is_warned_of() -> None:
-    words = ["--mode", "regular@0", "--listen-host", ""]
-    with keeper(*words) as proxy:
-        assert proxy.log().count("thoughtkeep: listening on all interfaces") == 1
-        assert "--listen-host 127.0.0.1" in proxy.log()
-
-
-def test_listening_on_loopback_alone_is_not_warned_of(proxy: Proxy) -> None:
-    assert "listening on all interfaces" not in proxy.log()
+@pytest.mark.parametrize(
+    ("mode", "host", "warned"),
+    [
+        ("regular", "", True),
+        ("regular@8080", "", True),
+        ("reverse:https://host.invalid", "", True),
+        ("upstream:http://host.invalid", "0.0.0.0", False),  # whoever names it wants it
+        ("regular", "127.0.0.1", False),
+        ("regular@127.0.0.1:8080", "", False),
+        ("local", "", False),
+    ],
+)
+def test_listening_for_the_whole_network_is_warned_of_once(
+    mode: str, host: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a proxy: no test listens for the whole network."""
+    checks = Checks()
+    with taddons.context() as context:
+        context.options.update(mode=[mode], listen_host=host)
+        for _ in range(2):
+            context.configure(checks)
+    assert caplog.text.count("thoughtkeep: listening on all interfaces") == int(warned)
+    assert caplog.text.count("--listen-host 127.0.0.1") == int(warned)
 
 
 def test_requests_above_stream_large_bodies_pass_and_that_is_warned_of() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.kit import Talk, client, keeper, wait_for
+from e2e.kit import Talk, backstage, client, keeper, wait_for
 from e2e.upstream import Upstream
 from proxy import Proxy
 
@@ -70,24 +70,46 @@ def held(path: Path) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def shared(proxy: Proxy) -> Iterator[Proxy]:
+    """The shared proxy, whose store may be changed."""
+    yield proxy
+    assert backstage(proxy, thoughtkeep_store="memory:").status_code == 200
+
+
 @pytest.mark.parametrize("spoil", [damaged, cut_off, newer, text, locked])
 def test_an_unusable_file_is_left_alone_and_memory_takes_its_place(
-    spoil: Callable[[Path], None], good: Path, tmp_path: Path
+    spoil: Callable[[Path], None], good: Path, tmp_path: Path, shared: Proxy
 ) -> None:
     path = tmp_path / "state.sqlite3"
     shutil.copy(good, path)
     spoil(path)
     before, names = path.read_bytes(), sorted(entry.name for entry in tmp_path.iterdir())
-    with held(path) if spoil is locked else nullcontext(), keeper(store=f"sqlite:///{path}") as proxy:
-        wait_for(lambda: "keeping reasoning state in memory" in proxy.log())
-        warnings = [line for line in proxy.log().splitlines() if "cannot be used as a store" in line]
-        assert len(warnings) == 1
-        assert str(path) in warnings[0]
-        assert "turns are kept in memory" in warnings[0]
-        assert "Traceback" not in proxy.log()
-        assert goes_on(proxy)
+    size = len(shared.log())
+    with held(path) if spoil is locked else nullcontext():
+        assert backstage(shared, thoughtkeep_store=f"sqlite:///{path}").status_code == 200
+        assert goes_on(shared)
+        assert_one_warning(shared.log()[size:], path)
     assert path.read_bytes() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == names
+
+
+def test_the_warning_comes_when_the_proxy_starts_and_does_not_keep_it_from_starting(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite3"
+    text(path)
+    before = path.read_bytes()
+    with keeper(store=f"sqlite:///{path}") as proxy:
+        assert_one_warning(wait_for(lambda: "in memory" in proxy.log() and proxy.log()), path)
+        assert goes_on(proxy)
+    assert path.read_bytes() == before
+
+
+def assert_one_warning(log: str, path: Path) -> None:
+    (warning,) = (line for line in log.splitlines() if "cannot be used as a store" in line)
+    assert f"thoughtkeep: {path} cannot" in warning
+    assert "it is left alone; turns are kept in memory" in warning
+    assert log.count("keeping reasoning state in memory") == 1
+    assert "Traceback" not in log
 
 
 @pytest.fixture(scope="module")

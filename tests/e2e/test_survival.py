@@ -33,47 +33,42 @@ def ask(proxy: Proxy, upstream: Upstream, talk: Talk, body: bytes) -> httpx.Resp
         return asking.post(upstream.url + talk.path, content=body, headers=talk.headers)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
 def test_a_proxy_that_is_killed_right_behind_the_last_byte_of_an_answer_knows_it_when_it_is_back(
-    streamed: bool, durable: Proxy
+    durable: Proxy,
 ) -> None:
-    talk = Talk(streamed=streamed)
-    with Upstream(talk.answer) as upstream:
-        ask(durable, upstream, talk, talk.first)
+    plain, streamed = Talk(streamed=False), Talk(streamed=True)
+    with Upstream(plain.answer) as one, Upstream(streamed.answer) as two:
+        talks = ((plain, one), (streamed, two))
+        for talk, upstream in talks:
+            ask(durable, upstream, talk, talk.first)
         durable.restart(kill=True)
-        ask(durable, upstream, talk, talk.second)
-        assert talk.restored(upstream.requests[1].body)
+        for talk, upstream in talks:
+            ask(durable, upstream, talk, talk.second)
+            assert talk.restored(upstream.requests[1].body)
 
 
-def test_a_proxy_that_is_told_to_end_keeps_what_it_knows(durable: Proxy) -> None:
-    talk = Talk()
-    with Upstream(talk.answer) as upstream:
-        ask(durable, upstream, talk, talk.first)
-        started = time.monotonic()
-        durable.restart()
-        assert time.monotonic() - started < AMPLE  # SIGTERM was enough
-        ask(durable, upstream, talk, talk.second)
-        assert talk.restored(upstream.requests[1].body)
-
-
-def test_a_proxy_that_is_told_to_end_in_mid_stream_keeps_what_had_ended(durable: Proxy) -> None:
-    """The answer reached its semantic end, the connection did not."""
-    talk = Talk()
+def test_a_proxy_that_is_told_to_end_keeps_what_it_knows_in_mid_stream_too(durable: Proxy) -> None:
+    """Of the second talk the answer has reached its semantic end, and its connection has not."""
+    whole, held = Talk(), Talk()
 
     def answer(request: Request, line: Line) -> None:
         if b"tool_call_id" in request.body:
-            return talk.answer(request, line)
-        line.stream(talk.stream, end=False)
+            return held.answer(request, line)
+        line.stream(held.stream, end=False)
         line.wait_until_left()
         return None
 
-    with Upstream(answer) as upstream:
-        url = upstream.url + talk.path
-        with client(durable) as asking, asking.stream("POST", url, content=talk.first, headers=talk.headers) as stream:
+    with Upstream(whole.answer) as one, Upstream(answer) as two:
+        ask(durable, one, whole, whole.first)
+        url = two.url + held.path
+        with client(durable) as asking, asking.stream("POST", url, content=held.first, headers=held.headers) as stream:
             assert "[DONE]" in list(zip(range(5), events(stream.iter_bytes()), strict=False))[-1]
+            began = time.monotonic()
             durable.restart()
-        ask(durable, upstream, talk, talk.second)
-        assert talk.restored(upstream.requests[1].body)
+            assert time.monotonic() - began < 2 * AMPLE  # SIGTERM was enough
+        for talk, upstream in ((whole, one), (held, two)):
+            ask(durable, upstream, talk, talk.second)
+            assert talk.restored(upstream.requests[1].body)
 
 
 @pytest.mark.parametrize("name", ["gemini", "openrouter-gemini", "openrouter-claude", "deepseek", "databricks"])

@@ -13,16 +13,16 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
+from lab import compact
 from mitmproxy import http
 from mitmproxy.test import tflow
+from tongues import Event, Says, Tongue
 
-from lab import compact
 from thoughtkeep_mitm import handovers, upstream
 from thoughtkeep_mitm.control import ControlHeaders
 from thoughtkeep_mitm.exchanges import Exchanges
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.settings import Settings
-from tongues import Event, Says, Tongue
 
 type Json = Any
 

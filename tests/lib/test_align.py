@@ -64,6 +64,9 @@ CASES: dict[str, Case] = {
     "a thought between texts dropped": ([HI, HM, THERE], [HI, THERE], [0, None, 1]),
     "a thought and its id": ([thought("hm", "r1"), A], [thought("rewritten", "r1"), A], [0, 1]),
     "a text and its id": ([Piece(Kind.TEXT, "a", ref="m1")], [Piece(Kind.TEXT, "“a”", ref="m1")], [0]),
+    "a text of another id": ([Piece(Kind.TEXT, "a", ref="m1")], [Piece(Kind.TEXT, "b", ref="m2")], [None]),
+    "a text and its id lost": ([Piece(Kind.TEXT, "a", ref="m1")], [text("a")], [0]),
+    "a text emptied": ([HI, A], [EMPTY, A], [None, 1]),
     "another kind with the same id": ([Piece(Kind.TEXT, "a", ref="m1")], [thought("b", "m1")], [None]),
     "an id without words in common, of a call": ([call("a", ref="f1")], [call("b", ref="f1")], [None]),
     "an image dropped": ([CAT, HI, A], [HI, A], [None, 0, 1]),
@@ -86,6 +89,7 @@ JOINED: dict[str, tuple[list[Piece], list[Piece], list[int | None], dict[int, tu
     "three texts": ([HI, THERE, text(" Bye.")], [text("Hi there. Bye.")], [0, 0, 0], {0: (0, 1, 2)}),
     "texts around an empty one": ([HI, EMPTY, THERE], [text("Hi there.")], [0, None, 0], {0: (0, 2)}),
     "texts between other pieces": ([HM, HI, THERE, A], [text("Hi there."), A], [None, 0, 0, 1], {0: (1, 2)}),
+    "two texts, and the second again": ([HI, THERE], [text("Hi there."), THERE], [0, 0], {0: (0, 1)}),
     "two runs": ([HI, THERE, A, HI, THERE], [text("Hi there."), A, text("Hithere.")], [0, 0, 1, 2, 2], {}),
     "a text before them kept apart": ([text("So"), HI, THERE], [text("So"), text("Hi there.")], [0, 1, 1], {1: (1, 2)}),
 }
@@ -108,8 +112,9 @@ def test_texts_that_do_not_make_up_the_clients_text_are_not_joined(told: Piece) 
     assert align([HI, THERE], [told]).joined == {}
 
 
-def test_texts_are_not_joined_across_a_thought() -> None:
-    assert align([HI, HM, THERE], [text("Hi there.")]) == Pairs((None, None, None), {})
+@pytest.mark.parametrize("words", ["Hi there.", "Hi hm there."])
+def test_texts_are_not_joined_across_a_thought(words: str) -> None:
+    assert align([HI, HM, THERE], [text(words)]) == Pairs((None, None, None), {})
 
 
 PIECES = st.lists(st.sampled_from([A, B, HI, THERE, EMPTY, HM, CAT, thought("so")]), max_size=6)

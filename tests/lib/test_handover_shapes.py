@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-
 from desk import SUMMARY, Desk, Sent
-from thoughtkeep.handover.prompt import TAG
 from tongues import (
     CHAT,
     CODE_ASSIST,
@@ -29,6 +27,8 @@ from tongues import (
     User,
 )
 from wellformed import cache_marks, faults
+
+from thoughtkeep.handover.prompt import TAG
 
 type Json = Any
 
@@ -55,9 +55,9 @@ START: list[Event] = [System("You are Q."), User("Fix the bug in a.py.")]
 TALKED: list[Event] = [*START, says(0), User("Is it all?"), says(1)]
 
 
-def loop(steps: int) -> list[Event]:
+def loop(steps: int, first: int = 0) -> list[Event]:
     events: list[Event] = []
-    for number in range(steps):
+    for number in range(first, first + steps):
         events += [says(number, "", call(number)), Results(result(number))]
     return events
 
@@ -99,12 +99,12 @@ SHAPES = {
         there=["RESULT-0: x = 1/0", "RESULT-1: x = 1/0"],
     ),
     "a tail of nothing but results, turns before it": Shape(
-        [*TALKED, User(LATEST), *loop(3)], there=["RESULT-2: x = 1/0"], gone=["RESULT-1", FIRST]
+        [*TALKED, User(LATEST), *loop(3, 10)], there=["RESULT-12: x = 1/0"], gone=["RESULT-11", FIRST]
     ),
     "an image in the latest turn": Shape([*TALKED, User(LATEST, Image(CAT))], there=[CAT]),
     "an image alone as the latest turn": Shape([*TALKED, User(Image(CAT))], "", there=[CAT]),
     "an image in the latest turn of an open tool loop": Shape(
-        [*TALKED, User(LATEST, Image(CAT)), *loop(2)], there=[CAT, "RESULT-1: x = 1/0"]
+        [*TALKED, User(LATEST, Image(CAT)), *loop(2, 10)], there=[CAT, "RESULT-11: x = 1/0"]
     ),
     "an image in the history only": Shape(
         [START[0], User("What is this?", Image(CAT)), says(0), User(LATEST)], gone=[CAT, "What is this?"]
@@ -162,7 +162,8 @@ CASES = [
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
-    with Desk() as made:
+    # Google's stand-in for signatures is another matter, and has its own tests.
+    with Desk(skip_value="off") as made:
         yield made
 
 
@@ -234,7 +235,7 @@ def assert_full_history(tongue: Tongue, shape: Shape, body: Json, sent: Sent) ->
     """The client's bytes; where it echoes state of the maker that was captured, the same without that."""
     text = sent.body.decode()
     raw = json.dumps(body).encode()
-    known = [event for event in shape.events if isinstance(event, Says) and event.state][-2:]
+    known = [event for event in [e for e in shape.events if isinstance(e, Says)][-2:] if event.state]
     if "previous_response_id" in body or not any(event.state in raw.decode() for event in known):
         assert sent.body == raw
         return
@@ -267,13 +268,13 @@ def test_the_form_with_a_message_of_the_assistant_leaves_the_users_words_as_they
 
 @pytest.mark.parametrize("tongue", TONGUES, ids=lambda tongue: tongue.name)
 def test_the_transcript_holds_all_of_the_history_and_none_of_the_state(tongue: Tongue, desk: Desk) -> None:
-    events = [*TALKED, User("Look again."), *loop(3), says(7), User(LATEST)]
+    events = [*TALKED, User("Look again."), *loop(3, 10), says(7), User(LATEST)]
     desk.teach(tongue, events)
     desk.answering(tongue)
     desk.switch(tongue, events, echoes=True)
     (asked,) = desk.summaries
     words = json.dumps(asked.body, ensure_ascii=False)
-    for each in ("Fix the bug in a.py.", "Answer 0.", "Look again.", "src/file2.py", "RESULT-2", "Answer 7."):
+    for each in ("Fix the bug in a.py.", "Answer 0.", "Look again.", "src/file12.py", "RESULT-12", "Answer 7."):
         assert words.count(each) == 1, each
-    for each in (*SIGNED, "Thought", LATEST, "call0000", "You are Q."):
+    for each in (*SIGNED, "Thought", LATEST, "call000"):
         assert each not in words

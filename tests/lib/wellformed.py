@@ -164,7 +164,7 @@ def _gemini(body: Json) -> Iterator[str]:
                 yield f"{where}: a part of {sorted(part)}"
             if part.get("text") is not None and not part["text"].strip():
                 yield f"{where}: an empty text"
-            if role == "model" and "functionResponse" in part or role == "user" and "functionCall" in part:
+            if (role == "model" and "functionResponse" in part) or (role == "user" and "functionCall" in part):
                 yield f"{where}: a part of the other side"
         named = [part["functionResponse"]["name"] for part in parts if "functionResponse" in part]
         if named != open_:

@@ -14,7 +14,7 @@ from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
 from thoughtkeep.formats.chat_repair import ChatRepairer
-from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import bare, visible
 from thoughtkeep.mend import mend, same_words
@@ -43,7 +43,7 @@ class ChatFormat:
     ids: tuple[str, str] | None = ("id", "tool_call_id")
     unique_ids = False
     refs_bind = False
-    ends = re.compile(rb'\[DONE\]|"finish_reason"\s*:\s*"')
+    ends = re.compile(rb'"finish_reason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """See Format. Databricks' older path and Azure's name the model themselves."""
@@ -71,7 +71,8 @@ class ChatFormat:
                 talk.assistant(at, state, _pieces(message, at))
             elif role in ("tool", "function"):
                 answered = message.get("tool_call_id") or message.get("name")
-                talk.result(at, str(answered or ""), _words(message.get("content")))
+                content = message.get("content")
+                talk.result(at, str(answered or ""), _words(content), mark=mark_of(content))
             else:
                 _heard(talk, message.get("content"), (*at, "content"), role == "user")
         choices = body.get("n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from thoughtkeep.formats.chat_calls import OpenCalls
 from thoughtkeep.formats.merge import add_block, add_entry
 from thoughtkeep.identity import content_digest, think_tag
-from thoughtkeep.jsontext import arguments, strings
+from thoughtkeep.jsontext import arguments, settled, strings
 from thoughtkeep.profiles import ENTRIES, FURNITURE, PROSE, Profile
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
@@ -50,10 +50,16 @@ def _block_piece(block: Json, at: Path | None) -> Piece:
         text = block.get("text", block.get("refusal"))
         return Piece(Kind.TEXT, text if isinstance(text, str) else "", value=block, at=at)
     if kind in _THOUGHT_BLOCKS:
-        words = strings([value for key, value in block.items() if key in ("thinking", "summary", "text", "content")])
-        prose = "".join(word for word in words if word not in ("text", "summary_text"))
+        prose = "".join(_said(block.get(key)) for key in ("thinking", "summary", "text", "content"))
         return Piece(Kind.THOUGHT, prose, value=block, at=at)
     return Piece(Kind.OTHER, content_digest(block), value=block, at=at)
+
+
+def _said(value: Json) -> str:
+    """The words of a text, or of a list of entries with a text each; no signature that stands beside it."""
+    entries = value if isinstance(value, list) else [value]
+    texts = [entry.get("text") if isinstance(entry, dict) else entry for entry in entries]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def is_prose_only(key: str, value: Json) -> bool:
@@ -158,7 +164,7 @@ class _Choice:
         prose = {name: "".join(said) for name, said in self.prose.items()} | self.closed
         pieces = self._pieces()
         shown = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
-        state = _returned({**prose, **self.state}, self.profile)
+        state = _returned({**prose, **settled(self.state)}, self.profile)
         names = tuple(name for name in PROSE if name in prose)
         words = next((prose[name] for name in names if prose[name]), "") or _entry_words(state) or shown
         return Turn(tuple(pieces), state, words, names)
@@ -166,7 +172,7 @@ class _Choice:
     def _pieces(self) -> list[Piece]:
         text = "".join(self.text)
         if self.blocks is not None:
-            pieces = content_pieces(self.blocks)
+            pieces = content_pieces(settled(self.blocks))
         elif self.profile.think_tags and (tag := think_tag(text)):
             pieces = [Piece(Kind.THOUGHT, tag, value=tag), Piece(Kind.TEXT, text[len(tag) :])]
         else:
@@ -178,7 +184,7 @@ class _Choice:
         signed = ("signature", "data", "encrypted_content")
         state: dict[str, Json] = {}
         for key in ENTRIES:
-            entries = self.state.get(key) or ()
+            entries = settled(self.state.get(key)) or ()
             kept = [entry for entry in entries if isinstance(entry, dict) and any(entry.get(name) for name in signed)]
             if kept:
                 state[key] = kept

@@ -54,8 +54,9 @@ class ChatRepairer:
             there: Path = (*at, "tool_calls", place)
             if "index" in self._repairs and not whole:
                 found += self._index(have, call, piece, there)
-            if "ids" in self._repairs and piece.get("id"):
-                found += self._id(have, call, piece["id"], there)
+            call_id = piece.get("id")
+            if "ids" in self._repairs and isinstance(call_id, str) and call_id:
+                found += self._id(have, call, call_id, there)
         if "content" in self._repairs and isinstance(said.get("content"), list):
             found += _content(said, at)
         return found

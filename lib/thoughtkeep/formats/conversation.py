@@ -49,7 +49,8 @@ class Conversation:
         """
         self._open = False
         words = without_reminders(text)
-        self._between.words.append(words + mark)
+        if speaks:  # what the system says may hold the date, or the model's name
+            self._between.words.append(words + mark)
         self._between.only_results = False
         if speaks and not self.first:
             self.first = words
@@ -64,12 +65,15 @@ class Conversation:
         if isinstance(text, str):
             self.user(text, speaks=speaks, at=at, block=block)
         else:
-            self.user("", speaks=speaks, at=at, block=block, mark=content_digest(part))
+            self.user("", speaks=speaks, at=at, block=block, mark=mark_of([part]))
 
-    def result(self, at: Path, name: str, text: str, *, message: Path = ()) -> None:
-        """The result of a tool call: its place, the id (or name) of the call, its text; `message` where it stands."""
+    def result(self, at: Path, name: str, text: str, *, message: Path = (), mark: str = "") -> None:
+        """The result of a tool call: its place, the id (or name) of the call, its text.
+
+        `message` is where it stands, `mark` stands for what of it is no text.
+        """
         self._open = False
-        self._between.words.append(text)
+        self._between.words.append(text + mark)
         self._between.results.append(name)
         if self._said:
             self._said[-1].answers.append(at)
@@ -95,6 +99,17 @@ class Conversation:
             "talk": tuple(self.talk),
             "listed": tuple(self.listed),
         }
+
+
+def mark_of(content: Json) -> str:
+    """A stand-in for what of some content is no text (images, files), cache marks left out; empty where all is."""
+    parts = content if isinstance(content, list) else ()
+    shown = [part for part in parts if not (isinstance(part, dict) and isinstance(part.get("text"), str))]
+    bare = [
+        {key: value for key, value in part.items() if key != "cache_control"} if isinstance(part, dict) else part
+        for part in shown
+    ]
+    return content_digest(bare) if bare else ""
 
 
 class _Between:

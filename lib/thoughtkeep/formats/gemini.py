@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
-from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import same_base64
@@ -66,7 +66,8 @@ class GeminiFormat:
                 answer = next((part[key] for key in _RESULTS if isinstance(part.get(key), dict)), None)
                 if answer is not None:
                     name = str(answer.get("id") or answer.get("name") or "")
-                    talk.result((*at, "parts", place), name, dumps(answer.get("response")), message=at)
+                    text, mark = dumps(answer.get("response")), mark_of(answer.get("parts"))
+                    talk.result((*at, "parts", place), name, text, message=at, mark=mark)
                 else:
                     talk.heard(part, at=at, block=(*at, "parts", place))
         config = inner.get("generationConfig")

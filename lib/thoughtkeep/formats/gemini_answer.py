@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thoughtkeep.identity import content_digest
-from thoughtkeep.jsontext import arguments
+from thoughtkeep.jsontext import Growing, arguments, settled
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
 _CALL = ("functionCall", "function_call")
@@ -118,7 +118,10 @@ class _Candidate:
         if call is not None:
             self._call(part, call)
         elif isinstance(part.get("text"), str) and self._continues(part):
-            self.parts[-1]["text"] += part["text"]
+            last = self.parts[-1]
+            if isinstance(last["text"], str):
+                last["text"] = Growing(last["text"])
+            last["text"].parts.append(part["text"])
         else:
             self.parts.append(dict(part))
 
@@ -126,7 +129,7 @@ class _Candidate:
         """Whether a text only lengthens the one before it: same kind, and neither carries anything else."""
         last = self.parts[-1] if self.parts else {}
         plain = {"text", "thought"}
-        if not isinstance(last.get("text"), str) or not (last.keys() <= plain and part.keys() <= plain):
+        if not isinstance(last.get("text"), (str, Growing)) or not (last.keys() <= plain and part.keys() <= plain):
             return False
         return bool(last.get("thought")) == bool(part.get("thought"))
 
@@ -146,7 +149,8 @@ class _Candidate:
         part_of.update(beside)
         self.open = part_of if going else None
         current = part_of["functionCall"]
-        for piece in call.get("partialArgs") or call.get("partial_args") or ():
+        pieces = call.get("partialArgs", call.get("partial_args"))
+        for piece in pieces if isinstance(pieces, list) else ():
             path = piece.get("jsonPath", piece.get("json_path")) if isinstance(piece, dict) else None
             values = [_value(key, piece[key]) for key in piece if key.endswith(("Value", "_value"))] if path else []
             if isinstance(path, str) and values:
@@ -156,7 +160,7 @@ class _Candidate:
         parts = self.parts
         if not complete:  # unsigned text may be cut short; a call whose arguments still come is none
             parts = [part for part in parts if part is not self.open]
-        pieces = tuple(part_piece(part) for part in parts)
+        pieces = tuple(part_piece(settled(part)) for part in parts)
         prose = "".join(piece.text for piece in pieces if piece.kind is Kind.THOUGHT)
         return Turn(tuple(_stored(piece) for piece in pieces), prose=prose, complete=complete)
 

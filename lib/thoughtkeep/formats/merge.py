@@ -1,12 +1,17 @@
 """Joining the pieces of streamed entries: what belongs to one entry, and which of its fields grow.
 
+The texts of what is joined here are `Growing` until they are settled.
 Never a generic merge of dicts: a ciphertext glued to another, or a summary to a ciphertext, is worth nothing.
 """
 
+from thoughtkeep.jsontext import Growing
 from thoughtkeep.turns import Json
 
 # Fields that come in pieces and are joined.
 _GROWING = ("text", "summary", "thinking")
+
+# Fields that tell one entry from another where both have them.
+_NAMES = ("id", "format", "tool_call_id")
 
 # Fields that hold a list of blocks which grow themselves (Mistral's `thinking`, Databricks' `summary`).
 _NESTED = ("thinking", "summary", "content")
@@ -29,24 +34,38 @@ def add_entry(entries: list[Json], piece: Json, *, cumulative: bool = False) -> 
         return
     for key, value in piece.items():
         have = last.get(key)
-        if key in _GROWING and isinstance(value, str) and isinstance(have, str):
-            repeats = cumulative and have and value.startswith(have) and len(value) > len(have)
-            last[key] = value if repeats else have + value
+        if key in _GROWING and isinstance(value, str) and isinstance(have, (str, Growing)):
+            _grow(last, key, have, value, cumulative)
         elif value not in (None, "") or key not in last:
             last[key] = value
+
+
+def _grow(last: dict[str, Json], key: str, have: str | Growing, value: str, cumulative: bool) -> None:
+    """Add a piece to a text: without copying it, since long ones come in tens of thousands of pieces."""
+    if cumulative and str(have) and value.startswith(str(have)) and len(value) > len(str(have)):
+        last[key] = value
+    elif isinstance(have, Growing):
+        have.parts.append(value)
+    else:
+        last[key] = Growing(have, value)
 
 
 def _continues(last: dict[str, Json], piece: dict[str, Json]) -> bool:
     if last.get("type") != piece.get("type") or last.get("index") != piece.get("index"):
         return False
-    if any(last.get(key) and piece.get(key) and last[key] != piece[key] for key in ("id", "format", "tool_call_id")):
-        return False
-    if any(isinstance(piece.get(key), list) for key in _NESTED) or piece.get("encrypted_content"):
+    for key in _NAMES:
+        if piece.get(key) and last.get(key) and last[key] != piece[key]:
+            return False
+    nested = False
+    for key in _NESTED:
+        nested = nested or isinstance(piece.get(key), list)
+    if nested or piece.get("encrypted_content"):
         return bool(piece.get("id")) and piece.get("id") == last.get("id")
     if piece.get("data") or last.get("data"):
         return bool(last.get("data") == piece.get("data") and last.get("id") == piece.get("id"))
-    has_text = any(piece.get(key) for key in _GROWING)
-    return not (last.get("signature") and has_text)
+    if not last.get("signature"):
+        return True
+    return not any(piece.get(key) for key in _GROWING)
 
 
 def add_block(blocks: list[Json], piece: Json) -> None:
@@ -63,8 +82,8 @@ def add_block(blocks: list[Json], piece: Json) -> None:
         if key in _NESTED and isinstance(value, list) and isinstance(have, list):
             for inner in value:
                 add_block(have, inner)
-        elif key in _GROWING and isinstance(value, str) and isinstance(have, str):
-            last[key] = have + value
+        elif key in _GROWING and isinstance(value, str) and isinstance(have, (str, Growing)):
+            _grow(last, key, have, value, cumulative=False)
         elif value not in (None, "") or key not in last:
             last[key] = value
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
-from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, block_piece
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import digest, same_base64
@@ -175,7 +175,8 @@ def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
             continue
         if block.get("type") == "tool_result":
             answered = str(block.get("tool_use_id") or "")
-            talk.result((*at, number), answered, _text(block.get("content")), message=at[:-1])
+            content = block.get("content")
+            talk.result((*at, number), answered, _text(content), message=at[:-1], mark=mark_of(content))
         else:
             talk.heard(block, at=at[:-1], block=(*at, number))
 

@@ -6,12 +6,12 @@ follower has its own.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
-from thoughtkeep.formats.conversation import Conversation
+from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.responses_answer import ResponsesAssembler, is_said, item_piece
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
@@ -57,7 +57,7 @@ class ResponsesFormat:
             if is_said(item):
                 talk.assistant(at, {}, [item_piece(item, at)])
             elif isinstance(call_id := item.get("call_id"), str):
-                talk.result(at, call_id, _words(item.get("output")))
+                talk.result(at, call_id, _words(item.get("output")), mark=mark_of(item.get("output")))
             else:
                 _heard(talk, item, at)
         if isinstance(items, str):
@@ -68,7 +68,7 @@ class ResponsesFormat:
             streamed=endpoint.streamed,
             **talk.ask(),
             tools=bool(body.get("tools")),
-            held=bool(body.get("previous_response_id") or body.get("conversation")),
+            held=bool(body.get("previous_response_id") or body.get("conversation")) or _refers(items),
         )
 
     def assembler(self, profile: Profile) -> Assembler:
@@ -82,7 +82,7 @@ class ResponsesFormat:
         item"). Where that cannot stand there under its own id, the id goes: nothing is demanded without it (taken from
         earendil-works/pi, which does so on a change of model).
         """
-        to = list(align(_posts(turn.pieces), _posts(said.pieces)).to)
+        to = _pair(_posts(turn.pieces), _posts(said.pieces))
         issued, told = list(turn.pieces), list(said.pieces)
         posts = [number for number, piece in enumerate(told) if piece.kind is not Kind.THOUGHT]
         places = iter(to)
@@ -102,7 +102,8 @@ class ResponsesFormat:
                 continue
             follower = left[0][1]
             named = bool(issued[run[0]].ref) and issued[run[0]].ref == told[follower].ref
-            echoed = _echo(piece, told, follower, taken)
+            others = [other.state.get("encrypted_content") for other in issued if other is not piece]
+            echoed = _echo(piece, told, follower, taken, [blob for blob in others if blob])
             if echoed is not None:
                 taken.add(echoed)
                 edits += _complete(piece, told, echoed, follower, run[0] - number - 1, named=named)
@@ -149,6 +150,19 @@ class ResponsesFormat:
         return []
 
 
+def _refers(items: Json) -> bool:
+    """Whether items are named that the server keeps: it would take a copy of one for a duplicate."""
+    return isinstance(items, list) and any(isinstance(i, dict) and i.get("type") == "item_reference" for i in items)
+
+
+def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
+    """Which item of the request each item of the answer is; those that a client reworded are known by their order."""
+    to = list(align(issued, told).to)
+    if [piece.kind for piece in issued] == [piece.kind for piece in told]:
+        to = [number if match is None and number not in to else match for number, match in enumerate(to)]
+    return to
+
+
 def _posts(pieces: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.kind is not Kind.THOUGHT]
 
@@ -173,14 +187,16 @@ def _words(content: Json) -> str:
     return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
-def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int]) -> int | None:
+def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], others: Collection[Json]) -> int | None:
     """The item of the request that echoes a stored one: by id, by ciphertext, or standing in its place."""
     blob = piece.state.get("encrypted_content")
-    for number, other in enumerate(told):
-        if other.kind is Kind.THOUGHT and number not in taken:
-            if other.ref and other.ref == piece.ref:
-                return number
-            if blob and other.state.get("encrypted_content") == blob:
+    free = [n for n, other in enumerate(told) if other.kind is Kind.THOUGHT and n not in taken]
+    for number in free:
+        if blob and told[number].state.get("encrypted_content") == blob:
+            return number
+    for number in free:  # ids repeat (xAI): with the ciphertext of another item it is that one
+        if told[number].ref and told[number].ref == piece.ref:
+            if told[number].state.get("encrypted_content") not in others:
                 return number
     before = follower - 1
     while before >= 0 and told[before].kind is Kind.THOUGHT:

@@ -61,6 +61,12 @@ def _text(content: Json) -> str:
     return "".join(word for word in words if isinstance(word, str))
 
 
+def _refuses(item: Mapping[str, Json]) -> bool:
+    content = item.get("content")
+    parts = content if isinstance(content, list) else ()
+    return any(isinstance(part, dict) and part.get("type") == "refusal" for part in parts)
+
+
 class ResponsesAssembler:
     """Puts Responses together: the items of `response.output_item.done`, or the output of the whole response.
 
@@ -116,6 +122,8 @@ class ResponsesAssembler:
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
                 self._items.setdefault(index, item)
+        if any(_refuses(item) for item in self._items.values()):
+            self.reason = "refusal"
 
     def _plain(self, response: Mapping[str, Json]) -> None:
         if response.get("status") in ("failed", "cancelled"):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from thoughtkeep.handover.record import Handover
+from thoughtkeep.handover.rewrite import part
 from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import plain_model
 from thoughtkeep.replay import Match
@@ -79,7 +80,7 @@ def detect(
         return _instead(used, "side_call")
     if any(plain_model(model) == target and now - made < WARM for model, made in makers.values()):
         return _instead(used, "returned_warm")
-    if replaced_tokens(ask, start) < min_tokens:
+    if replaced_tokens(ask, end, start) < min_tokens:
         return _instead(used, "below_min_tokens")
     return Decision("switch", border, used.handover, make=True, source=source)
 
@@ -103,16 +104,15 @@ def _makers(ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start:
 
 
 def _ends_on_assistant(ask: Ask) -> bool:
-    return bool(ask.talk) and ask.talk[-1].who in (Who.ASSISTANT, Who.CALL)
+    """Whether the assistant has the last word, an empty one or one of thinking included."""
+    return next((who for _, who in reversed(ask.listed) if who is not Who.SYSTEM), None) is Who.ASSISTANT
 
 
-def replaced_tokens(ask: Ask, start: int = 0) -> int:
-    """About how many tokens the history behind the place `start` has: a quarter of its characters."""
-    first = ask.said[start].messages[0].at if start < len(ask.said) else None
-    behind = False
-    size = 0
-    for uttered in ask.talk:
-        behind = behind or start == 0 or uttered.at == first
-        if behind and uttered.who is not Who.SYSTEM:
-            size += len(uttered.text) + len(uttered.name)
-    return size // 4
+def replaced_tokens(ask: Ask, border: int, start: int = 0) -> int:
+    """About how many tokens a summary at `border` replaces: a quarter of the characters.
+
+    `start` is the border of the handover that it builds on.
+    """
+    cut = part(ask, border, start)
+    told = [u for u in cut.history if u.who is not Who.SYSTEM] if cut else []
+    return sum(len(u.text) + len(u.name) for u in told) // 4

@@ -36,8 +36,8 @@ class Cut:
 def part(ask: Ask, border: int, start: int = 0) -> Cut | None:
     """Part a conversation before the assistant turn `border` (their count: at its end).
 
-    `start` is the border of a handover before: what stands before it is in its summary already. None where there is no
-    user turn to keep.
+    `start` is the border of a handover before: what stands before it is in its summary already, but for the user turn
+    that was kept then. None where there is no user turn to keep, or one that can hold no words.
     """
     limit = ask.said[border].messages[0].at if border < len(ask.said) else None
     listed = list(ask.listed)
@@ -50,24 +50,31 @@ def part(ask: Ask, border: int, start: int = 0) -> Cut | None:
     if not heard:
         return None
     kept = _run(listed, heard[-1])
-    begun = ask.said[start].messages[0].at if 0 < start < len(ask.said) else None
+    if any(u.at in kept and u.block == u.at and not u.text for u in talk):
+        return None  # no content that words could be put into: an approval, say
     covered = [u for u in talk if u.who is not Who.USER or u.at not in kept]
-    if begun is not None:
-        first = [at for at, _ in listed].index(begun)
+    if 0 < start < len(ask.said):
+        first = [at for at, _ in listed].index(ask.said[start].messages[0].at)
         behind = {at for at, _ in listed[first:]}
-        covered = [u for u in covered if u.at in behind]
+        earlier = part(ask, start)
+        words = earlier.kept if earlier else ()
+        covered = [u for u in covered if u.at in behind or (u.who is Who.USER and u.at in words)]
     dropped = tuple(at for at, who in listed if who is not Who.SYSTEM and at not in kept)
     return Cut(tuple(covered), kept, _step(ask, listed, kept[-1], border, talk), dropped)
 
 
 def _run(listed: Sequence[tuple[Path, Who]], last: int) -> tuple[Path, ...]:
-    """The messages of a user turn: those of the user around the last one that has words, with none between them."""
+    """The messages of a user turn: those of the user around the last one that has words.
+
+    Neither the assistant nor a tool speaks between them; what the system says there stays where it is.
+    """
+    ours, through = (Who.USER, Who.SYSTEM), range(len(listed))
     first = last
-    while first > 0 and listed[first - 1][1] is Who.USER:
+    while first - 1 in through and listed[first - 1][1] in ours:
         first -= 1
-    while last + 1 < len(listed) and listed[last + 1][1] is Who.USER:
+    while last + 1 in through and listed[last + 1][1] in ours:
         last += 1
-    return tuple(at for at, _ in listed[first : last + 1])
+    return tuple(at for at, who in listed[first : last + 1] if who is Who.USER)
 
 
 def _step(

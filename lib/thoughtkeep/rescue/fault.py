@@ -1,7 +1,7 @@
 """What a refusal says: the error texts of the providers, as a table.
 
-Texts are from public reports and documentation (see the table in the project's documentation). Where none matches, the
-error is none of ours and goes to the client as it is.
+Texts are from public reports and documentation (docs/rescue.md has them by provider). Where none matches, the error is
+none of ours and goes to the client as it is.
 """
 
 import re
@@ -36,28 +36,37 @@ _TEXTS: tuple[tuple[str, str, FaultKind, str], ...] = (
     ("", r"missing a `?thought_signature|thought_signature.{0,40}missing", "signature_missing", ""),
     # OpenRouter with Gemini: agent-framework #2947.
     ("chat", r"reasoning details to be preserved", "signature_missing", ""),
-    # OpenRouter with Claude: ai-sdk-provider #423.
-    ("chat", r"invalid `?signature`? in `?thinking`? block", "signature_refused", ""),
-    # DeepSeek, Moonshot: WIRE texts of V3.2, V4 and K2.
+    # OpenRouter: ai-sdk-provider #423 (Claude), PR 365 (an item twice). Vercel's gateway: cline #8214 (no data).
+    (
+        "chat",
+        r"invalid `?(signature|data)`? in `?(redacted_)?thinking`? block|duplicate item found with id|"
+        r"messages\.\d+\.reasoning_details",
+        "signature_refused",
+        "",
+    ),
+    # DeepSeek (V3.2, V4) and Moonshot (K2).
     (
         "chat",
         r"reasoning_content.{0,80}(missing|must be passed back)|missing .{0,10}reasoning_content",
         "prose_missing",
         "",
     ),
-    # Groq, Mistral, Cerebras: strict schemas.
+    # Strict schemas: Groq (jan #8136), Cerebras (kilocode #10375), Mistral (crush #1590: the key before the words).
     (
         "chat",
-        r"(property|field|inputs?).{0,40}'?(reasoning\w*).{0,60}(unsupported|not permitted|unexpected|not allowed)",
+        r"(property|field|inputs?).{0,40}'?(reasoning\w*).{0,60}(unsupported|not permitted|unexpected|not allowed)|"
+        r"(reasoning\w*).{0,60}extra inputs are not permitted",
         "state_unwanted",
         r"(reasoning\w*)",
     ),
     # Anthropic: haystack #2146, claude-code #63203; platform.claude.com "Thinking".
     ("messages", r"expected `thinking` or `redacted_thinking`", "thinking_missing", r"messages\.(\d+)"),
+    # Names the first block that fails: all behind it fail with it.
+    ("messages", r"bound to a different conversation", "thinking_refused", ""),
     (
         "messages",
-        r"invalid `signature` in `thinking`|thinking\.signature: field required|blocks in the latest assistant message "
-        r"cannot be modified|bound to a different conversation",
+        r"invalid `(signature|data)` in `(redacted_)?thinking`|thinking\.signature: field required|"
+        r"blocks in the latest assistant message cannot be modified",
         "thinking_refused",
         r"messages\.(\d+)",
     ),
@@ -69,7 +78,7 @@ _TEXTS: tuple[tuple[str, str, FaultKind, str], ...] = (
     (
         "responses",
         r"encrypted content for item|invalid_encrypted_content|could not decrypt the provided encrypted_content|"
-        r"could not decode the compaction blob|encrypted_content",
+        r"could not decode the compaction blob|(?<!reasoning\.)encrypted_content",
         "reasoning_refused",
         r"for item (rs_[A-Za-z0-9_-]+)",
     ),
@@ -78,7 +87,7 @@ _TEXTS: tuple[tuple[str, str, FaultKind, str], ...] = (
     # Everyone: only looked at where something of ours was added.
     (
         "",
-        r"context.{0,12}(length|window)|maximum context|prompt is too long|too many (input )?tokens|"
+        r"context.{0,12}(length|window|limit)|maximum (context|prompt)|prompt is too long|too many (input )?tokens|"
         r"input token count.{0,40}exceeds|exceeds the (context|maximum)",
         "overflow",
         "",
@@ -89,12 +98,15 @@ _TEXTS: tuple[tuple[str, str, FaultKind, str], ...] = (
 def read_fault(form: str, status: int, text: str) -> Fault | None:
     """The fault that a refusal tells of, None where it tells of nothing that we know. `text` is the answer's body.
 
-    A relay may relabel the status (429 for a bad signature was seen), so every client error is looked at.
+    A relay may relabel the status (429 for a bad signature was seen), so every client error is looked at. But too many
+    tokens, with 429, are too many a minute: nothing that a smaller request would mend.
     """
     if not 400 <= status < 500 or status in (401, 402, 403):
         return None
     for name, pattern, kind, naming in _TEXTS:
         if name in ("", form) and re.search(pattern, text, re.IGNORECASE | re.DOTALL):
+            if kind == "overflow" and status == 429:
+                return None
             named = re.findall(naming, text, re.IGNORECASE) if naming else []
             return Fault(kind, tuple(dict.fromkeys(named)))
     return None

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from thoughtkeep.identity import digest
-from thoughtkeep.rescue.fault import Fault, FaultKind
+from thoughtkeep.rescue.fault import Fault
 from thoughtkeep.turns import Kept, Owner, Turn
 
 FORMAT = "lesson"
-
-# Kinds whose repair is for one request alone: thinking is not turned off for good.
-PASSING: tuple[FaultKind, ...] = ("thinking_missing",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The edits that make a refused request acceptable: one function a kind of fault, on the request as it was sent.
 
-`only` are the marks of what an earlier rescue of this conversation took out: given, nothing else is. Each function
-returns its edits and the marks of what they take out.
+`only` are the marks of what an earlier rescue of this conversation took out: given, nothing else is, whatever the error
+named. Each function yields its edits, each with the mark of what it takes out (empty where there is none).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from thoughtkeep.identity import digest, same_base64
 from thoughtkeep.jsontext import strings
 from thoughtkeep.mend import is_filler
-from thoughtkeep.profiles import PROSE, Profile
+from thoughtkeep.profiles import Profile
 from thoughtkeep.rescue.fault import Fault
 from thoughtkeep.rescue.skip import open_steps, put_skip
-from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Piece, Said
+from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Said
 
 REASON = "repaired after a refusal"
 
@@ -33,6 +33,7 @@ class _Case:
     profile: Profile
     fault: Fault
     only: frozenset[str] | None
+    skip: bool
 
     def mark(self, value: Json) -> str:
         """A digest of an opaque value, for a lesson: the value itself is not written down twice."""
@@ -42,9 +43,11 @@ class _Case:
         return self.only is None or mark in self.only
 
 
-def repair(key: bytes, ask: Ask, profile: Profile, fault: Fault, only: Sequence[str] | None = None) -> Repair:
-    """What to change in a request that was refused with this fault."""
-    case = _Case(key, ask, profile, fault, None if only is None else frozenset(only))
+def repair(
+    key: bytes, ask: Ask, profile: Profile, fault: Fault, only: Sequence[str] | None = None, *, skip: bool = True
+) -> Repair:
+    """What to change in a request that was refused with this fault; with `skip` Google's stand-in may be used."""
+    case = _Case(key, ask, profile, fault, None if only is None else frozenset(only), skip)
     found = list(_KINDS[fault.kind](case))
     edits = tuple(edit for edit, _ in found)
     return Repair(edits, tuple(dict.fromkeys(mark for _, mark in found if mark)))
@@ -54,56 +57,79 @@ type _Found = Iterator[tuple[Edit, str]]
 
 
 def _signature_missing(case: _Case) -> _Found:
-    """Google's documented stand-in on the first call of each step of the current turn that has no signature."""
-    for number in open_steps(case.ask):
-        for edit in put_skip(case.ask, case.ask.said[number], case.profile):
-            yield edit, ""
+    """Google's documented stand-in on the first call of each step of the current turn that has no signature.
+
+    Where nothing is missing there the provider counts turns in another way: then in all turns.
+    """
+    steps, everywhere = open_steps(case.ask), range(len(case.ask.said))
+    if case.only is None:
+        yield from list(_stand_ins(case, steps)) or _stand_ins(case, everywhere)
+        return
+    for number in everywhere:
+        yield from (found for found in _stand_ins(case, [number]) if number in steps or case.wanted(found[1]))
+
+
+def _stand_ins(case: _Case, steps: Sequence[int]) -> _Found:
+    for said in (case.ask.said[number] for number in steps):
+        if said.calls and case.skip:
+            for edit in put_skip(case.ask, said, case.profile, demanded=True):
+                yield edit, _step(case, said)
+
+
+def _step(case: _Case, said: Said) -> str:
+    """The mark of a step: its first call."""
+    call = said.calls[0]
+    return digest(case.key, "lesson", call.id, call.name, call.arguments)
 
 
 def _signature_refused(case: _Case) -> _Found:
     """Signatures go; on the first call of a step of the current turn the stand-in takes their place."""
     steps = open_steps(case.ask)
     for number, said in enumerate(case.ask.said):
-        gone = False
-        for message in said.messages:
-            for name, value in message.state.items():
-                if name not in PROSE and (mark := case.mark(value)) and case.wanted(mark):
-                    gone = True
-                    yield Edit(Op.DROP, message.at, key=name, reason=REASON), mark
-        for piece in said.pieces:
-            for name, value in piece.state.items():
-                outer, _, inner = name.rpartition("/")
-                signs = isinstance(value, (str, dict)) and not (isinstance(value, str) and is_filler(value))
-                if piece.at and signs and case.wanted(mark := case.mark(value)):
-                    gone = True
-                    yield Edit(Op.DROP, (*piece.at, outer) if outer else piece.at, key=inner, reason=REASON), mark
-        if gone and number in steps:
+        found = [*_without_state(case, said), *_without_thoughts(case, said)]
+        yield from found
+        if found and case.skip and number in steps:
             for edit in put_skip(case.ask, said, case.profile, replace=True):
                 yield edit, ""
 
 
+def _without_state(case: _Case, said: Said) -> _Found:
+    for message in said.messages:
+        for name, value in message.state.items():
+            if case.wanted(mark := case.mark(value)):  # prose too: OpenRouter makes an unsigned block of it
+                yield Edit(Op.DROP, message.at, key=name, reason=REASON), mark
+    for piece in said.pieces:
+        for name, value in piece.state.items():
+            outer, _, inner = name.rpartition("/")
+            signs = isinstance(value, (str, dict)) and not (isinstance(value, str) and is_filler(value))
+            if piece.at and signs and case.wanted(mark := case.mark(value)):
+                yield Edit(Op.DROP, (*piece.at, outer) if outer else piece.at, key=inner, reason=REASON), mark
+
+
 def _prose_missing(case: _Case) -> _Found:
-    """`reasoning_content` as an empty string on the calls of the current tool loop: Kimi takes it, DeepSeek V4 too."""
-    for number in open_steps(case.ask):
-        for message in case.ask.said[number].messages:
+    """`reasoning_content` as an empty string where there is none: Kimi takes it, DeepSeek V4 too, in all turns."""
+    for said in case.ask.said if case.ask.thinking != "off" else ():
+        for message in said.messages:
             if message.state.get("reasoning_content") is None:
                 yield Edit(Op.PUT, message.at, key="reasoning_content", value="", reason=REASON), ""
 
 
 def _state_unwanted(case: _Case) -> _Found:
     """The keys that the error names go from all assistant messages."""
+    names = case.fault.named if case.only is None else case.only
     for said in case.ask.said:
         for message in said.messages:
             for name in message.state:
-                if name in case.fault.named:
-                    yield Edit(Op.DROP, message.at, key=name, reason=REASON), ""
+                if name in names:
+                    yield Edit(Op.DROP, message.at, key=name, reason=REASON), name
 
 
 def _thinking_missing(case: _Case) -> _Found:
-    """Thinking is turned off for this request: there is no stand-in for a signed block."""
-    yield Edit(Op.DROP, (), key="thinking", reason=REASON), ""
-    for said in case.ask.said:
-        yield from _without_thoughts(case, said)
+    """Thinking is turned off for the rest of the turn: there is no stand-in for a signed block."""
+    if case.wanted(_loop(case)):
+        yield from _thinking_off(case)
+        for said in case.ask.said:
+            yield from _without_thoughts(case, said)
 
 
 def _thinking_refused(case: _Case) -> _Found:
@@ -111,24 +137,57 @@ def _thinking_refused(case: _Case) -> _Found:
 
     A final assistant message must begin with a thinking block where thinking is on: without one, off it must be.
     """
-    named = {int(number) for number in case.fault.named}
+    named = {int(number) for number in case.fault.named} if case.only is None else set()
     said = [said for said in case.ask.said if any(message.at[-1] in named for message in said.messages)]
+    said = said or list(case.ask.said)
     looping = {id(case.ask.said[number]) for number in open_steps(case.ask)}
-    if case.only is None and case.ask.thinking == "on" and any(id(one) in looping for one in said or case.ask.said):
-        yield Edit(Op.DROP, (), key="thinking", reason=REASON), ""
-        said = []
-    for one in said or case.ask.said:
+    inside = any(id(one) in looping for one in said)
+    if case.ask.thinking != "off" and inside and case.wanted(_loop(case)):
+        yield from _thinking_off(case)
+        said = list(case.ask.said)
+    for one in said:
         yield from _without_thoughts(case, one)
 
 
+def _loop(case: _Case) -> str:
+    """The mark of the current turn: its first step; empty where it has none."""
+    steps = open_steps(case.ask)
+    return _step(case, case.ask.said[steps[0]]) if steps else ""
+
+
+def _thinking_off(case: _Case) -> _Found:
+    """Said aloud: newer Claude models and DeepSeek think unless told not to (llm-anthropic #80, hermes-agent #15700).
+
+    With it goes what is refused without thinking (`clear_thinking_20251015`: claude-code #11971).
+    """
+    yield Edit(Op.PUT, (), key="thinking", value={"type": "disabled"}, reason=REASON), _loop(case)
+    yield Edit(Op.DROP, (), key="context_management", reason=REASON), ""
+
+
 def _without_thoughts(case: _Case, said: Said) -> _Found:
-    thoughts = [piece for piece in said.pieces if piece.kind is Kind.THOUGHT and piece.at]
-    if len(thoughts) == len(said.pieces):
-        return  # a message must keep something
-    for piece in thoughts:
-        mark = case.mark(dict(piece.state))
-        if piece.at is not None and case.wanted(mark):
-            yield Edit(Op.REMOVE, piece.at, reason=REASON), mark
+    """The thinking among the content goes; so does a message that held nothing else, unless nothing would be left."""
+    gone = {
+        id(piece): mark
+        for piece in said.pieces
+        if piece.kind is Kind.THOUGHT
+        and (piece.value or piece.state.keys() & {"signature", "data"})
+        and case.wanted(mark := case.mark(piece.value or dict(piece.state)))
+    }
+    if all(id(piece) in gone for piece in said.pieces):
+        return
+    for message in said.messages:
+        inside = [piece for piece in said.pieces if piece.at and piece.at[: len(message.at)] == message.at]
+        for piece in inside:
+            if piece.at is None or id(piece) not in gone:
+                continue
+            beside = [other for other in inside if other.at and other.at[:-1] == piece.at[:-1]]
+            if all(id(other) in gone for other in inside):
+                edit = Edit(Op.REMOVE, message.at, reason=REASON)
+            elif all(id(other) in gone for other in beside):  # calls are left, beside an empty array
+                edit = Edit(Op.PUT, message.at, key=str(piece.at[-2]), value="", reason=REASON)
+            else:
+                edit = Edit(Op.REMOVE, piece.at, reason=REASON)
+            yield edit, gone[id(piece)]
 
 
 def _reasoning_missing(case: _Case) -> _Found:
@@ -136,7 +195,8 @@ def _reasoning_missing(case: _Case) -> _Found:
     for said in case.ask.said:
         thinks = any(piece.kind is Kind.THOUGHT for piece in said.pieces)
         for piece in said.pieces:
-            if piece.at and piece.ref and (piece.ref in case.fault.named or not thinks) and case.wanted(piece.ref):
+            asked = case.only is not None or piece.ref in case.fault.named or not thinks
+            if piece.at and piece.ref and asked and case.wanted(piece.ref):
                 yield Edit(Op.DROP, piece.at, key="id", reason=REASON), piece.ref
 
 
@@ -147,15 +207,12 @@ def _reasoning_refused(case: _Case) -> _Found:
         for piece in said.pieces:
             if piece.kind is Kind.THOUGHT:
                 mark = case.mark(piece.state.get("encrypted_content") or piece.ref)
-                gone = (_names(case.fault, piece) if case.only is None else case.wanted(mark)) and piece.at is not None
+                named = case.only is not None or not case.fault.named or piece.ref in case.fault.named
+                gone = named and case.wanted(mark) and piece.at is not None
                 if gone and piece.at is not None:
                     yield Edit(Op.REMOVE, piece.at, reason=REASON), mark
             elif gone and piece.ref and piece.at:
                 yield Edit(Op.DROP, piece.at, key="id", reason=REASON), ""
-
-
-def _names(fault: Fault, piece: Piece) -> bool:
-    return not fault.named or piece.ref in fault.named
 
 
 def _overflow(_case: _Case) -> _Found:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from thoughtkeep.identity import without_reminders
 from thoughtkeep.profiles import Profile
-from thoughtkeep.turns import Ask, Edit, Op, Said, Who
+from thoughtkeep.turns import Ask, Edit, Json, Op, Said, Who
 
 SKIP = "skip_thought_signature_validator"
 
@@ -35,27 +35,33 @@ def open_steps(ask: Ask) -> list[int]:
     ]
 
 
-def put_skip(ask: Ask, said: Said, profile: Profile, *, replace: bool = False) -> Iterator[Edit]:
+def put_skip(
+    ask: Ask, said: Said, profile: Profile, *, replace: bool = False, demanded: bool = False
+) -> Iterator[Edit]:
     """The edit that puts the stand-in on the first call of a step, in the target's own place; none where one stands.
 
-    With `replace` also where something stands there.
+    With `replace` also where something stands there. `demanded`: the provider has asked for a signature, whatever the
+    model's name says; then a stand-in of ours goes under every key that the target may look for it.
     """
     first = next(piece for piece in said.pieces if piece.call)
     at = first.at
-    if at is None or not demands_signature(ask.model):
+    if at is None or not (demanded or demands_signature(ask.model)):
         return
     if ask.format == "gemini":
         keys = ("thoughtSignature", "thought_signature")
         if replace or not any(first.state.get(key) for key in keys):
             yield Edit(Op.PUT, at, key=keys[ask.spelling == "snake"], value=SKIP, reason=REASON)
     elif profile.signature_key:
-        outer, inner = profile.signature_key
+        outer, *names = profile.signature_key
         have = first.state.get(outer)
-        if replace or not isinstance(have, dict):
-            yield Edit(Op.PUT, at, key=outer, value={inner: {"thought_signature": SKIP}}, reason=REASON)
+        have = have if isinstance(have, dict) and not replace else {}
+        signed = [inner.get("thought_signature") for inner in have.values() if isinstance(inner, dict)]
+        put = {name: {"thought_signature": SKIP} for name in (names if demanded else names[:1])}
+        if not any(signed) or (demanded and signed == [SKIP] and len(put) > 1):
+            yield Edit(Op.PUT, at, key=outer, value={**have, **put}, reason=REASON)
     elif profile.skip_entry:
         home = next(message for message in said.messages if at[: len(message.at)] == message.at)
-        if replace or not home.state.get("reasoning_details"):
+        if replace or not _is_signed(home.state.get("reasoning_details")):
             entry = {
                 "type": "reasoning.encrypted",
                 "data": SKIP,
@@ -64,3 +70,9 @@ def put_skip(ask: Ask, said: Said, profile: Profile, *, replace: bool = False) -
                 "index": 0,
             }
             yield Edit(Op.PUT, home.at, key="reasoning_details", value=[entry], reason=REASON)
+
+
+def _is_signed(entries: Json) -> bool:
+    """Whether a list of entries holds anything opaque: words alone are no signature."""
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return any(entry.get(key) for entry in found for key in ("signature", "data"))
