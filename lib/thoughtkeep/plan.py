@@ -72,7 +72,8 @@ def decide(
         for number in open_steps(ask):
             if number >= start and number not in known_steps:
                 said = ask.said[number]
-                taken = any(place.at in gone for place in (*said.messages, *said.pieces))
+                places = [message.at for message in said.messages] + [piece.at for piece in said.pieces if piece.at]
+                taken = any(at in gone for at in places)
                 cleaned += put_skip(ask, said, profile, replace=taken)
     edits = cleaned + [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))

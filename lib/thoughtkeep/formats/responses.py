@@ -195,9 +195,9 @@ def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], o
         if blob and told[number].state.get("encrypted_content") == blob:
             return number
     for number in free:  # ids repeat (xAI): with the ciphertext of another item it is that one
-        if told[number].ref and told[number].ref == piece.ref:
-            if told[number].state.get("encrypted_content") not in others:
-                return number
+        same = bool(told[number].ref) and told[number].ref == piece.ref
+        if same and told[number].state.get("encrypted_content") not in others:
+            return number
     before = follower - 1
     while before >= 0 and told[before].kind is Kind.THOUGHT:
         if before not in taken and not told[before].ref:
