@@ -21,7 +21,7 @@ __all__ = ["DIALOGUES", "Answer", "BadAnswer", "Call", "Dialogue", "Outcome", "e
 
 
 #: Most of this is plain http. A context that trusts nobody also spares each run the reading of the CA bundle.
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def run(
     streamed: bool,
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
-    verify: ssl.SSLContext = _NO_TLS,
+    verify: ssl.SSLContext = NO_TLS,
     hang_up: bool = False,
     max_requests: int = 12,
     timeout: float = 15.0,

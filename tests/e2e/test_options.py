@@ -164,11 +164,9 @@ def test_listening_for_the_whole_network_is_warned_of_once(
     mode: str, host: str, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without a proxy: no test listens for the whole network."""
-    checks = Checks()
-    with taddons.context() as context:
-        context.options.update(mode=[mode], listen_host=host)
+    with taddons.context(Checks()) as context:
         for _ in range(2):
-            context.configure(checks)
+            context.options.update(mode=[mode], listen_host=host)
     assert caplog.text.count("thoughtkeep: listening on all interfaces") == int(warned)
     assert caplog.text.count("--listen-host 127.0.0.1") == int(warned)
 

@@ -128,6 +128,9 @@ SHAPES = {
         there=["FIRST-HALF of the wish."],
         tongues=APART,
     ),
+    "a reminder in a message of its own behind the latest words": Shape(
+        [*TALKED, User(LATEST), User(REMINDER)], there=["The clock says noon."], tongues=APART
+    ),
     "an end on a message of the assistant": Shape(
         [*TALKED, User(LATEST), Says("The answer begins so:")], reason="ends_on_assistant"
     ),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thoughtkeep.mend import FILLERS, damaged, essence, is_filler, mend, same_words
+from thoughtkeep.mend import damaged, essence, is_filler, mend, same_words
 from thoughtkeep.turns import Edit, Op
 
 Json = Any
@@ -17,6 +17,15 @@ SIGNATURE = base64.b64encode(bytes(range(200, 248))).decode()
 URLSAFE = SIGNATURE.replace("+", "-").replace("/", "_")
 OTHER = base64.b64encode(bytes(range(48))).decode()
 PROSE = "First I read a.py, then I fix it."
+
+FILLERS = [
+    "skip_thought_signature_validator",
+    "context_engineering_is_the_way_to_go",
+    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+    "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+    "(reasoning unavailable)",
+    ".",
+]
 
 TEXT = {"type": "reasoning.text", "text": "First read.", "signature": SIGNATURE, "format": "f", "index": 0, "id": "r1"}
 MORE = {"type": "reasoning.text", "text": " Then fix.", "signature": OTHER, "format": "f", "index": 1, "id": "r2"}
@@ -45,7 +54,7 @@ LEFT: dict[str, tuple[Json, Json]] = {
     "a text in the place of an object": ("x", {"google": {}}),
     "a list in the place of an object": ([], {"google": {}}),
     "an object in the place of a list": ({}, [TEXT]),
-    "a short word in the place of a short word": ("a b", "abcd"),
+    "a short word in the place of a short word": ("a b", "abcdefg"),
     "the same entries": ([TEXT, SEALED], [TEXT, SEALED]),
     "entries with other labels": ([{**TEXT, "format": None, "index": 7, "id": "x"}], [TEXT]),
     "entries without labels": ([{"type": "reasoning.text", "text": TEXT["text"], "signature": SIGNATURE}], [TEXT]),
@@ -95,6 +104,7 @@ REPLACED: dict[str, tuple[Json, Json]] = {
     "an entry cut short": ([{**SEALED, "data": SIGNATURE[:20]}], [SEALED]),
     "an entry with a skip value": ([{**SEALED, "data": "skip_thought_signature_validator"}], [SEALED]),
     "entries that are texts, fewer": (["one"], ["one", "two"]),
+    "no base64 of eight letters": ("a b", "abcdefgh"),
 } | {f"the filler {filler}": (filler, SIGNATURE) for filler in FILLERS}
 
 

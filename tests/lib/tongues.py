@@ -1,74 +1,17 @@
 """One conversation in every format: what a client asks and what a provider answers, told in neutral events.
 
-A conversation is a list of `System`, `Developer`, `User`, `Says` and `Results`. A `Tongue` writes the request that a
+A conversation is a list of events (see `spoken`). A `Tongue` writes the request that a
 client makes of it, and the answer that a provider gives, with the reasoning state that this format has.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from spoken import Call, Developer, Document, Event, Image, Results, Says, System, User
+
 type Json = Any
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture that the user shows, by its base64 data."""
-
-    data: str
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file of the user, by its base64 data."""
-
-    data: str
-
-
-@dataclass(frozen=True)
-class System:
-    text: str
-
-
-@dataclass(frozen=True)
-class Developer:
-    text: str
-
-
-class User:
-    """The user speaks: words, pictures, documents. A lone text is written as the format's shortest form."""
-
-    def __init__(self, *parts: str | Image | Document) -> None:
-        self.parts = parts
-
-
-@dataclass(frozen=True)
-class Call:
-    id: str
-    name: str
-    args: dict[str, Json] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Says:
-    """The assistant's answer; `state` is the opaque value that came with it, empty for none."""
-
-    text: str = ""
-    calls: Sequence[Call] = ()
-    state: str = ""
-    prose: str = ""
-
-
-class Results:
-    """The results of calls, (id, text) each, and what the user says in the same breath."""
-
-    def __init__(self, *results: tuple[str, str], words: Sequence[str] = ()) -> None:
-        self.results = results
-        self.words = words
-
-
-type Event = System | Developer | User | Says | Results
 
 
 @dataclass(frozen=True)
@@ -108,11 +51,6 @@ class Tongue:
 
 
 TOOLS = ("read", "look", "run", "edit")
-
-
-def _text(part: str | Image | Document) -> str:
-    assert isinstance(part, str)
-    return part
 
 
 class Chat(Tongue):

@@ -10,7 +10,7 @@ from typing import Any
 type Json = Any
 
 #: What call ids look like, by format, where the strictest provider of it checks.
-IDS = {"chat": r"[\x21-\x7e]{1,40}", "messages": r"[a-zA-Z0-9_-]{1,64}", "responses": r"[\x21-\x7e]{1,64}"}
+IDS = {"chat": r".{1,40}", "messages": r"[a-zA-Z0-9_-]{1,64}", "responses": r".{1,64}"}
 
 
 def faults(form: str, body: Json, *, starts_with_model: bool = False) -> list[str]:
