@@ -167,11 +167,12 @@ class Exchanges:
         if exchange is None or flow.response is None or not 200 <= flow.response.status_code < 300:
             return
         streams = exchange.ask.streamed or "event-stream" in flow.response.headers.get("content-type", "").lower()
-        if not streams or callable(flow.response.stream):  # another addon's own streaming is left alone
+        passes = bool(flow.response.stream)  # a large plain answer under stream_large_bodies: seen now or never
+        if not (streams or passes) or callable(flow.response.stream):  # another addon's own streaming is left alone
             return
         exchange.answer = self._answer(exchange, flow.response)
         repair = None
-        if exchange.repairer is not None and traffic.is_plain(flow.response):
+        if streams and exchange.repairer is not None and traffic.is_plain(flow.response):
             repair = StreamRepair(exchange.repairer)
             flow.response.headers.pop("content-length", None)
         flow.response.stream = self._tee(flow, exchange, exchange.answer, repair)

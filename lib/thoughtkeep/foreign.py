@@ -39,8 +39,9 @@ def clean(
     """The edits that take foreign state and illegal ids out of the assistant turns from `start` on."""
     edits: list[Edit] = []
     if profile.refuses_foreign:
-        for number, owner, known in _makers(key, trail, found, facts):
-            if number >= start and _is_foreign(owner, ask.model, group):
+        for number, maker in _makers(trail, found, facts):
+            if number >= start and _is_foreign(maker.owner, ask.model, group):
+                known = _of_turn(maker) if isinstance(maker, Kept) else _of_origin(key, maker)
                 edits += _take_out(ask.said[number], known, form)
     return [*edits, *_legal_ids(ask, form, profile, start)]
 
@@ -51,21 +52,20 @@ def _is_foreign(owner: Owner, model: str, group: str) -> bool:
     return owner.group != group and family_of(model) not in _PORTABLE
 
 
-def _makers(key: bytes, trail: Trail, found: Sequence[Match], facts: Facts) -> Iterator[tuple[int, Owner, _Known]]:
-    """The assistant turns whose maker is known, with a test of whether a value on it is of that making."""
+def _makers(trail: Trail, found: Sequence[Match], facts: Facts) -> Iterator[tuple[int, Kept | Origin]]:
+    """The assistant turns whose maker is known, each with what is known of it."""
     own: set[int] = set()
     for match in found:
-        known = _of_turn(match.kept)
         for number in match.said:
             own.add(number)
-            yield number, match.kept.owner, known
+            yield number, match.kept
     by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places)}
     for origin in facts.origins:
         for after in origin.after:
             place = by_place.get((origin.lineage, after))
             if place is not None and place not in own and after != origin.lineage:
                 own.add(place)
-                yield place, origin.owner, _of_origin(key, origin)
+                yield place, origin
 
 
 def _of_turn(kept: Kept) -> _Known:
@@ -88,7 +88,7 @@ def _of_turn(kept: Kept) -> _Known:
 def _of_origin(key: bytes, origin: Origin) -> _Known:
     """Of another tenant's turn only digests of opaque values are known; prose is told by its key and the place."""
     marks = frozenset(origin.values)
-    return lambda name, value: name in PROSE or any(mark in marks for mark in values(key, [value]))
+    return lambda name, value: name in PROSE or any(mark in marks for mark in values(key, [{name: value}]))
 
 
 def _take_out(said: Said, known: _Known, form: Format) -> Iterator[Edit]:
@@ -111,18 +111,16 @@ def _take_out(said: Said, known: _Known, form: Format) -> Iterator[Edit]:
             yield Edit(Op.PUT, message.at, key=form.content, value="", reason=TAKEN_OUT)
             gone -= {id(piece) for piece in content}
     lost = any(piece.kind is Kind.THOUGHT and id(piece) in gone for piece in said.pieces)
-    for piece in said.pieces:
-        if piece.at is None:
-            continue
+    for piece, at in ((piece, piece.at) for piece in said.pieces if piece.at):
         if id(piece) in gone:
-            yield Edit(Op.REMOVE, piece.at, reason=TAKEN_OUT)
+            yield Edit(Op.REMOVE, at, reason=TAKEN_OUT)
             continue
         if lost and piece.ref and form.refs_bind:  # its id would ask for the item that is gone
-            yield Edit(Op.DROP, piece.at, key="id", reason=TAKEN_OUT)
+            yield Edit(Op.DROP, at, key="id", reason=TAKEN_OUT)
         for name, value in piece.state.items():
             outer, _, key = name.rpartition("/")
             if piece.kind is not Kind.THOUGHT and known(key, value):
-                yield Edit(Op.DROP, (*piece.at, outer) if outer else piece.at, key=key, reason=TAKEN_OUT)
+                yield Edit(Op.DROP, (*at, outer) if outer else at, key=key, reason=TAKEN_OUT)
 
 
 def _inside(at: Path, pieces: Sequence[Piece]) -> list[Piece]:

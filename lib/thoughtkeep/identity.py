@@ -41,12 +41,11 @@ _SIZE = 16
 
 def digest(key: bytes, *words: str) -> str:
     """A keyed digest of some words, their borders included, as 32 hex digits."""
-    state = hashlib.blake2b(key=key[:64], digest_size=_SIZE)
+    parts: list[bytes] = []
     for word in words:
         data = word.encode("utf-8", "surrogatepass")
-        state.update(len(data).to_bytes(8, "little"))
-        state.update(data)
-    return state.hexdigest()
+        parts += (len(data).to_bytes(8, "little"), data)
+    return hashlib.blake2b(b"".join(parts), key=key[:64], digest_size=_SIZE).hexdigest()
 
 
 def without_reminders(text: str) -> str:

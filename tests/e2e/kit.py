@@ -86,12 +86,12 @@ def assert_not_restored(provider: Provider, outcome: Outcome) -> None:
         assert [refusal.kind for refusal in provider.refusals] == ["missing"]
 
 
-def backstage(proxy: Proxy, path: str = "counts", **options: Any) -> httpx.Response:
-    """Ask the running proxy for its counts, or change its options."""
+def backstage(proxy: Proxy, **options: object) -> httpx.Response:
+    """Change options of the running proxy; without any, ask for its counts."""
     with client(proxy) as asking:
         if options:
             return asking.post("http://backstage.invalid/options", json=options)
-        return asking.get(f"http://backstage.invalid/{path}")
+        return asking.get("http://backstage.invalid/counts")
 
 
 def client(proxy: Proxy, user: str = "", **options: Any) -> httpx.Client:
@@ -169,7 +169,7 @@ class Talk:
             {"reasoning_content": self.thought[middle:]},
             {"tool_calls": [call]},
         ]
-        choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+        choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
         choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
         return [event({"model": "model-1", "choices": [choice]}) for choice in choices]
 
@@ -191,7 +191,7 @@ class Talk:
         return json.loads(body)["messages"][1].get("reasoning_content")
 
     def restored(self, body: bytes) -> bool:
-        return self.state(body) == self.thought
+        return bool(self.state(body) == self.thought)
 
 
 def event(value: dict[str, Any]) -> bytes:

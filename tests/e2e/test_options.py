@@ -171,15 +171,27 @@ def test_listening_for_the_whole_network_is_warned_of_once(
     assert caplog.text.count("--listen-host 127.0.0.1") == int(warned)
 
 
-def test_requests_above_stream_large_bodies_pass_and_that_is_warned_of() -> None:
-    with keeper("--set", "stream_large_bodies=1k") as proxy:
-        assert proxy.log().count("thoughtkeep: stream_large_bodies=1k") == 1
-        small, large = Talk(streamed=False), Talk(streamed=False)
-        assert small.restored(second_request(proxy, small))
-        with Upstream(large.answer) as upstream, client(proxy, headers=large.headers) as asking:
-            url = upstream.url + large.path
-            asking.post(url, content=large.first)
-            body = large.body(*large.said(), metadata={"filling": "x" * 5000})
-            assert asking.post(url, content=body).status_code == 200
-            assert upstream.requests[1].body == body
-        assert "fault" not in proxy.log()
+@pytest.fixture(scope="module")
+def streaming() -> Iterator[Proxy]:
+    with keeper("--set", "stream_large_bodies=1k") as running:
+        yield running
+
+
+def test_requests_above_stream_large_bodies_pass_and_that_is_warned_of(streaming: Proxy) -> None:
+    assert streaming.log().count("thoughtkeep: stream_large_bodies=1k") == 1
+    small, large = Talk(streamed=False), Talk(streamed=False)
+    assert small.restored(second_request(streaming, small))
+    with Upstream(large.answer) as upstream, client(streaming, headers=large.headers) as asking:
+        url = upstream.url + large.path
+        asking.post(url, content=large.first)
+        body = large.body(*large.said(), metadata={"filling": "x" * 5000})
+        assert asking.post(url, content=body).status_code == 200
+        assert upstream.requests[1].body == body
+    assert "fault" not in streaming.log()
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_answers_above_stream_large_bodies_are_captured_on_their_way(streamed: bool, streaming: Proxy) -> None:
+    talk = Talk(streamed=streamed)
+    talk.thought += "x" * 100_000
+    assert talk.restored(second_request(streaming, talk))

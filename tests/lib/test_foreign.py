@@ -117,12 +117,13 @@ def learn(desk: Desk, way: Way, events: Sequence[Event], key: dict[str, str] = K
     desk.exchange(url_of(way.maker), key, body, way.tongue.answer(said))
 
 
+@pytest.mark.parametrize("state", [STATE, "ErUB-c"], ids=["long", "short"])
 @pytest.mark.parametrize("key", [KEY, OTHER_KEY], ids=["the same credential", "another credential"])
 @pytest.mark.parametrize("way", WAYS, ids=[f"{w.tongue.name}: {w.maker[1]} to {w.target[1]}, {w.why}" for w in WAYS])
 def test_state_that_is_known_to_be_anothers_goes_only_where_it_is_read(
-    way: Way, key: dict[str, str], desk: Desk
+    way: Way, key: dict[str, str], state: str, desk: Desk
 ) -> None:
-    events = one_call()
+    events = one_call(state)
     learn(desk, way, events)
     body = way.tongue.body(way.target[1], events, echoes=True)
     for later in ([], [Says("It is blue."), User("And that?")]):
