@@ -26,7 +26,7 @@ from mitmproxy import version
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from benchmark import filling, measures, traffic  # noqa: E402
+from benchmark import filling, handover, measures, traffic  # noqa: E402
 from benchmark.measures import Figure, Measure, Result  # noqa: E402
 from benchmark.profile_addon import HOST as PROFILE_HOST  # noqa: E402
 from benchmark.wire import Side, Upstream, cpu_of  # noqa: E402
@@ -65,6 +65,9 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark. 0 if everything could be measured, whatever came out."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["handover"]:
+        return handover.main(given[1:])
     options = _options(arguments)
     # Both end it through its context managers, so that nothing is left behind.
     signal.signal(signal.SIGTERM, _leave)
@@ -125,7 +128,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="bench",
         description="Measures what thoughtkeep costs mitmdump: the same traffic through one mitmdump without and one "
         "with it, in turn, on loopback. Takes about two minutes.",
-        epilog=f"Measures: {names}. A name stands for all that begin with it.",
+        epilog=f"Measures: {names}. A name stands for all that begin with it. `bench handover` measures something "
+        "else: the bytes of a session that moves from model to model; see `bench handover --help`.",
     )
     parser.add_argument("measures", nargs="*", metavar="MEASURE", help="only these (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: half a minute, wider spread")

@@ -88,7 +88,7 @@ class Handovers:
             time.time(),
             min_tokens=settings.handover_min_tokens,
             switch_from=str(meta.get(SWITCH_FROM, "")),
-            skip=meta.get(HANDOVER) == "skip",
+            skip=str(meta.get(HANDOVER, "")).lower() == "skip",
         )
         if decision.make and act:
             return await self._switch(request, places[-1], decision)

@@ -38,13 +38,16 @@ async def post(
     """
     request = http.Request.make("POST", url, body, headers)
     request.headers["host"] = _host_header(request, like.request)
+    mode = like.client_conn.proxy_mode
+    if mode.type_name == "upstream" and request.scheme == "http":  # a proxy is told the whole URL
+        request.authority = hostport(request.scheme, request.host, request.port)
     flow = http.HTTPFlow(like.client_conn.copy(), connection.Server(address=(request.host, request.port)))
     flow.request = request
     flow.is_replay = "request"
     runtime.own.add(flow.id)
     options = copy.copy(ctx.options)
     limit = str(max(max_answer, len(body)))
-    options.update(stream_large_bodies=None, body_size_limit=limit)  # type: ignore[no-untyped-call]  # mitmproxy's own
+    options.update(mode=[mode.full_spec], stream_large_bodies=None, body_size_limit=limit)  # type: ignore[no-untyped-call]  # mitmproxy's own
     handler = ReplayHandler(flow, options)
     try:
         await asyncio.wait_for(handler.replay(), seconds)

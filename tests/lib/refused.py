@@ -69,7 +69,8 @@ def talk(model: str, *messages: Json, **more: Json) -> Json:
 
 def signed(call_id: str, signature: Json = None, space: str = "google") -> Json:
     """A call of the chat shape, with Google's signature or without any."""
-    return chat.call(call_id, **({"extra_content": {space: {"thought_signature": signature}}} if signature else {}))
+    beside: dict[str, Json] = {"extra_content": {space: {"thought_signature": signature}}} if signature else {}
+    return chat.call(call_id, **beside)
 
 
 def entry(call_id: str, data: str = SKIP) -> Json:

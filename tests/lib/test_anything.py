@@ -118,7 +118,7 @@ def body_of(listed: str, messages: list[Json], **more: Json) -> bytes:
     return json.dumps({"model": "gemini-3", "max_tokens": 1, listed: messages, **more}).encode()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_answer_and_any_request_pass(form: str, data: st.DataObject) -> None:
     url, listed, message, event = FORMS[form]

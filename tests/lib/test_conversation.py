@@ -44,7 +44,7 @@ def test_what_was_said_before_a_turn_is_the_turns_and_what_was_said_behind_the_l
     talk.user("and?")
     asked = talk.ask()
     one, two = asked["said"]
-    assert (one.words, one.results, one.only_results) == ("be brief\nhi", (), False)
+    assert (one.words, one.results, one.only_results) == ("hi", (), False)  # not the system's
     assert (two.words, two.results, two.only_results) == ("found\nlost", ("c1", "c2"), True)
     assert asked["words"] == "more\nand?"
     assert (one.answers, one.answered) == ((at(2), at(3)), ("c1", "c2"))

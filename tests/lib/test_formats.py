@@ -129,3 +129,8 @@ def test_a_format_has_a_frame_for_each_turn_and_for_the_answer_or_none_at_all(fo
     frames = form.frames(b"k" * 32, body, ask)
     assert len(frames) in (0, len(ask.said) + 1)
     assert len(set(frames)) == len(frames)
+
+
+@pytest_form
+def test_answers_are_repaired_only_where_a_profile_says_so(form: Format) -> None:
+    assert form.repairer(NEUTRAL) is None

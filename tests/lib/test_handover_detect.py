@@ -114,8 +114,15 @@ SCENES = {
     "another tenant's newer turn counts before the tenant's older one": Scene(
         "switch", {0: ("B", LONG_AGO)}, {1: ("A", 1)}, source="A"
     ),
-    "a router's word counts before what was captured": Scene(
-        "switch", {1: ("B", LONG_AGO)}, switch_from="Z", source="Z"
+    "a router's word counts before what was captured": Scene("switch", BY_A, switch_from="Z", source="Z"),
+    "a router's word counts where the last turn was not captured": Scene(
+        "switch", {0: ("B", LONG_AGO)}, switch_from="Z", source="Z"
+    ),
+    "a router may repeat itself where the last turn is the target's own": Scene(
+        "same_model", {1: ("B", LONG_AGO)}, switch_from="Z"
+    ),
+    "a router may repeat itself behind a border": Scene(
+        "handover_reused", {1: ("B", 1)}, stored={1: ("so far", 9)}, switch_from="Z", border=1
     ),
     "a router's word that it is the same model is none": Scene("same_model", BY_A, switch_from="vendor/B"),
     "a router's word needs a history": Scene("no_prior_turn", messages=TALK[:1], switch_from="A"),

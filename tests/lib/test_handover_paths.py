@@ -200,7 +200,7 @@ def test_a_switch_inside_a_tool_loop_goes_on_behind_the_same_prefix(desk: Desk) 
     ("header", "reason"),
     [
         ({"handover": "skip"}, "skipped"),
-        ({"handover": "SKIP "}, "switch"),
+        ({"handover": " Skip"}, "skipped"),
         ({"handover": "no"}, "switch"),
         ({}, "switch"),
     ],
@@ -222,6 +222,10 @@ def test_a_router_may_say_who_made_a_history_that_nobody_saw(desk: Desk) -> None
     assert (sent.reason, roles(sent)) == ("switch", ["system", "user"])
     assert not [name for name in sent.headers if name.startswith("x-thoughtkeep")]
     assert talk.ask(B).reason == "handover_reused"
+    talk.answered(B)
+    for _ in range(3):  # and say it again
+        assert talk.turn(B, switch_from=A).reason == "handover_reused"
+    assert len(desk.summaries) == 1
 
 
 def test_a_router_that_says_so_at_the_first_words_changes_nothing(desk: Desk) -> None:

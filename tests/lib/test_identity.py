@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from thoughtkeep.formats.chat import ChatFormat
 from thoughtkeep.identity import (
+    Place,
     Trail,
     after,
     bare,
@@ -262,18 +263,25 @@ def test_what_comes_later_does_not_change_a_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "near", "context"),
+    ("words", "near", "context"),
     [
-        (dialogue(), True, True),
-        (changed(4, result("c.py", "call_2")), False, False),
-        (changed(0, {"role": "system", "content": "It is Monday."}), True, False),
+        (["Fix it.", "Thanks.", "Go on."], True, True),
+        (["Fix it.", "Thanks.", "Stop."], False, False),
+        (["Fix it.", "No.", "Go on."], True, False),
+        (["Fix it.Thanks.", "", "Go on."], True, False),
     ],
-    ids=["the same", "other words just before it", "other words long before it"],
+    ids=["the same", "other words just before", "other words long before", "the same words in other places"],
 )
-def test_the_words_around_tell_places_of_one_lineage_apart(messages: list[Json], near: bool, context: bool) -> None:
-    place, same = trail_of(messages).places[1], trail_of(dialogue()).places[1]
-    assert place.lineage == same.lineage
-    assert ((place.near == same.near), (place.context == same.context)) == (near, context)
+def test_the_words_around_tell_places_of_one_lineage_apart(words: list[str], near: bool, context: bool) -> None:
+    def places(told: list[str]) -> list[Place]:
+        before = [Said((), (Piece(Kind.TEXT, "Yes."),), words=each) for each in told]
+        inside = trail(KEY, Ask("chat", "m", False, tuple(before), "Fix it."))
+        behind = trail(KEY, Ask("chat", "m", False, tuple(before[:2]), "Fix it.", words=told[2]))
+        return [inside.places[2], behind.end]
+
+    for place, same in zip(places(words), places(["Fix it.", "Thanks.", "Go on."]), strict=True):
+        assert place.lineage == same.lineage
+        assert ((place.near == same.near), (place.context == same.context)) == (near, context)
 
 
 def test_frames_go_to_the_turns_and_to_the_answer_in_order() -> None:
@@ -347,6 +355,32 @@ def test_opaque_values_are_long_strings_without_spaces_each_once_in_either_alpha
     assert values(KEY, words) == values(KEY, [OPAQUE])
     assert len(values(KEY, [OPAQUE, "a" * 24])) == 2
     assert values(b"other" * 8, [OPAQUE]) != values(KEY, [OPAQUE])
+
+
+@pytest.mark.parametrize(
+    "key", ["signature", "data", "encrypted_content", "thoughtSignature", "thought_signature", "reasoning_opaque"]
+)
+def test_under_a_key_of_opaque_values_short_ones_count_too(key: str) -> None:
+    assert values(KEY, [{key: "ab-"}, {key: ["ab+"]}]) == values(KEY, [{key: "ab+"}]) != ()
+    assert values(KEY, [{key: "", "k": "short"}]) == ()
+
+
+@pytest.mark.parametrize("key", ["type", "format", "index", "name", "status"])
+def test_what_only_labels_a_value_is_none(key: str) -> None:
+    assert values(KEY, [{key: "a" * 30, "data": "X"}]) == values(KEY, [{"data": "X"}])
+
+
+def test_the_ids_of_items_count_among_the_opaque_values_but_are_not_taken_for_them() -> None:
+    item, signed = Piece(Kind.THOUGHT, ref="rs_1"), Piece(Kind.THOUGHT, state={"data": "rs_1"})
+    assert len(opaque_values(KEY, Turn((item, item)))) == 1
+    assert opaque_values(KEY, Turn((item,))) == opaque_values(KEY, Said((), (item,)))
+    assert opaque_values(KEY, Turn((item,))) != opaque_values(KEY, Turn((signed,)))
+
+
+def test_opaque_values_come_in_their_order() -> None:
+    assert values(KEY, [{"data": "X", "more": [{"data": "Y"}]}, {"signature": "Z"}]) == tuple(
+        values(KEY, [{"data": word}])[0] for word in "XYZ"
+    )
 
 
 def test_a_turn_and_a_request_that_echoes_it_share_opaque_values() -> None:

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thoughtkeep.jsontext import NotJson, arguments, canonical, dumps, is_whole, loads, loads_exact, strings
+from thoughtkeep.jsontext import (
+    Growing,
+    NotJson,
+    arguments,
+    canonical,
+    dumps,
+    is_whole,
+    loads,
+    loads_exact,
+    settled,
+    strings,
+)
 
 TEXTS = st.text(st.characters(codec=None), max_size=8)  # lone surrogates included
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
@@ -162,6 +173,12 @@ def test_arguments_are_whole_when_they_are_one_json_value(raw: str, whole: bool)
     assert is_whole(raw) is whole
 
 
+def test_long_arguments_are_treated_as_short_ones() -> None:
+    words = "word " * 1000
+    assert arguments(f'{{ "b": 1.0, "a": "{words}" }}') == f'{{"a":"{words}","b":1}}'
+    assert arguments(f" {words}") == words.strip()
+
+
 @pytest.mark.parametrize(
     ("value", "leaves"),
     [
@@ -178,3 +195,13 @@ def test_strings_are_found_in_their_order(value: object, leaves: list[str]) -> N
 
 def test_strings_are_found_at_any_depth() -> None:
     assert strings(nested(100_000)) == ["words"]
+
+
+@given(st.lists(TEXTS, max_size=5))
+def test_a_text_on_its_way_settles_to_all_its_pieces(pieces: list[str]) -> None:
+    growing = Growing()
+    value = {"k": [growing, 1, None], "text": "a"}
+    growing.parts += pieces
+    assert settled(value) == {"k": ["".join(pieces), 1, None], "text": "a"}
+    assert value["k"] == [growing, 1, None]
+    assert "".join(strings(value)) == "".join([*pieces, "a"])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thoughtkeep.formats.merge import add_block, add_entry
+from thoughtkeep.jsontext import settled
 
 Json = Any
 
@@ -19,7 +20,8 @@ def entries(*pieces: Json, cumulative: bool = False) -> list[Json]:
     for piece in pieces:
         add_entry(made, piece, cumulative=cumulative)
     assert pieces == before
-    return made
+    whole: list[Json] = settled(made)
+    return whole
 
 
 def blocks(*pieces: Json) -> list[Json]:
@@ -29,7 +31,8 @@ def blocks(*pieces: Json) -> list[Json]:
     for piece in pieces:
         add_block(made, piece)
     assert pieces == before
-    return made
+    whole: list[Json] = settled(made)
+    return whole
 
 
 def text(words: str | None = None, **more: Json) -> dict[str, Json]:

@@ -137,7 +137,9 @@ def test_a_turn_behind_others_is_known_by_what_they_were() -> None:
     assert shelf.known(ASKED.tells(call("f", "x", "[1]")).answered("x").tells(text("Done."))) == []
 
 
-def test_of_equal_turns_at_one_place_all_words_before_them_tell_then_those_just_before_then_the_ids() -> None:
+def test_of_equal_turns_at_one_place_the_ids_tell_then_all_words_before_then_those_just_before_then_the_newest() -> (
+    None
+):
     shelf = Shelf()
 
     def story(first_words: str, last_words: str) -> Story:
@@ -150,6 +152,7 @@ def test_of_equal_turns_at_one_place_all_words_before_them_tell_then_those_just_
     assert shelf.known(b.tells(last)) == [ids["b"]]
     assert shelf.known(c.tells(last)) == [ids["d"]]  # the newest of two that nothing tells apart
     assert shelf.known(c.tells(call("g", "c"))) == [ids["c"]]
+    assert shelf.known(c.tells(call("g", "a"))) == [ids["a"]]
     assert shelf.known(story("three", "x").tells(last)) == [ids["b"]]  # the words just before are the same
     assert shelf.known(story("three", "z").tells(call("g", "a"))) == [ids["a"]]
 

@@ -153,7 +153,7 @@ def _pieces(message: Mapping[str, Json], at: Path) -> list[Piece]:
 def _heard(talk: Conversation, content: Json, at: Path, speaks: bool) -> None:
     """Words of the user or the system: a string, or an array of typed parts."""
     message = at[:-1]
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not content:
         talk.user(content if isinstance(content, str) else "", speaks=speaks, at=message)
         return
     for number, part in enumerate(content):

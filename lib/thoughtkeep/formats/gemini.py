@@ -21,7 +21,7 @@ from thoughtkeep.profiles import Profile
 from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Turn
 
-_PATH = re.compile(r"(?:/models/([^/:]+)|/v1internal):(stream)?[gG]enerateContent$")
+_PATH = re.compile(r"(?:/(?:models|tunedModels|endpoints)/([^/:]+)|/v1internal):(stream)?[gG]enerateContent$")
 
 _RESULTS = ("functionResponse", "function_response")
 
@@ -62,6 +62,8 @@ class GeminiFormat:
                 pieces = [part_piece(part, (*at, "parts", place)) for place, part in _parts(content)]
                 talk.assistant(at, state, pieces)
                 continue
+            if not _parts(content):
+                talk.user("", at=at)  # empty, and yet the end of the answer before it
             for place, part in _parts(content):
                 answer = next((part[key] for key in _RESULTS if isinstance(part.get(key), dict)), None)
                 if answer is not None:

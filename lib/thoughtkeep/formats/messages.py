@@ -170,6 +170,8 @@ def _pieces(content: Json, at: Path) -> list[Piece]:
 
 
 def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
+    if not content:
+        talk.user("", at=at[:-1])  # empty, and yet the end of the answer before it
     for number, block in enumerate(content if isinstance(content, list) else ()):
         if not isinstance(block, dict):
             continue

@@ -62,13 +62,13 @@ def detect(
         return used
     if skip:
         return _instead(used, "skipped")
-    source = switch_from if end > start else ""
     makers = _makers(ask, trail, found, facts, start)
-    if not source:
-        if not makers:
-            return used
-        source = makers[max(makers)][0]
     target = plain_model(ask.model)
+    source = makers[max(makers)][0] if makers else ""
+    if switch_from and end > start and not (end - 1 in makers and plain_model(source) == target):
+        source = switch_from  # a router may say it on every request: not where the last turn is the target's own
+    if not source:
+        return used
     if plain_model(source) == target:
         return used if border is not None else Decision("same_model")
     failed = stored.get(end)
@@ -93,7 +93,7 @@ def _instead(used: Decision, reason: str) -> Decision:
 def _makers(ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start: int) -> dict[int, tuple[str, float]]:
     """Who made the captured assistant turns from `start` on, and when: of this tenant, and of any other that the
     same conversation was carried on with (a change of vendor changes the key)."""
-    makers = {match.said[0]: (match.kept.owner.model, match.kept.made) for match in found if match.said[0] >= start}
+    makers = {match.said[-1]: (match.kept.owner.model, match.kept.made) for match in found if match.said[0] >= start}
     by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places) if number >= start}
     for origin in facts.origins:
         for after in origin.after:

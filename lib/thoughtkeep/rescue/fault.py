@@ -74,6 +74,8 @@ _TEXTS: tuple[tuple[str, str, FaultKind, str], ...] = (
     ("messages", r"content\[\]\.thinking.{0,60}must be passed back", "thinking_missing", ""),
     # OpenAI, Azure, xAI: continue #10018, cline #12242, codex #8145; docs.x.ai.
     ("responses", r"without its required 'reasoning' item", "reasoning_missing", r"Item '([a-z]+_[^']+)' of type"),
+    # The account is another one: what the error names is only the first that fails.
+    ("responses", r"organization_id did not match", "reasoning_refused", ""),
     ("responses", r"without its required following item", "reasoning_refused", r"Item '([a-z]+_[^']+)' of type"),
     (
         "responses",

@@ -133,20 +133,19 @@ def _thinking_missing(case: _Case) -> _Found:
 
 
 def _thinking_refused(case: _Case) -> _Found:
-    """The thinking of the message that is named goes, else all; in an open tool loop with it thinking itself.
+    """All thinking goes (the error names the first block that fails), and in an open tool loop thinking itself.
 
-    A final assistant message must begin with a thinking block where thinking is on: without one, off it must be.
+    A final assistant message must begin with a thinking block where thinking is on: without one, off it must be. Where
+    a message before the loop is named, the loop stays as it is.
     """
     named = {int(number) for number in case.fault.named} if case.only is None else set()
-    said = [said for said in case.ask.said if any(message.at[-1] in named for message in said.messages)]
-    said = said or list(case.ask.said)
-    looping = {id(case.ask.said[number]) for number in open_steps(case.ask)}
-    inside = any(id(one) in looping for one in said)
-    if case.ask.thinking != "off" and inside and case.wanted(_loop(case)):
+    steps = open_steps(case.ask)
+    before = [said for number, said in enumerate(case.ask.said) if number not in steps]
+    outside = any(message.at[-1] in named for said in before for message in said.messages)
+    if steps and not outside and case.ask.thinking != "off" and case.wanted(_loop(case)):
         yield from _thinking_off(case)
-        said = list(case.ask.said)
-    for one in said:
-        yield from _without_thoughts(case, one)
+    for said in before if outside else case.ask.said:
+        yield from _without_thoughts(case, said)
 
 
 def _loop(case: _Case) -> str:
