@@ -13,7 +13,7 @@ from thoughtkeep.answer import Answer
 from thoughtkeep.formats import Endpoint
 from thoughtkeep.identity import Trail, trail
 from thoughtkeep.keep import keep
-from thoughtkeep.plan import decide
+from thoughtkeep.plan import NOT_ADDED, decide
 from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
 from thoughtkeep.repair import Repairer, StreamRepair, repair_whole
 from thoughtkeep.replay import keys_of, matches
@@ -103,9 +103,10 @@ class Exchanges:
         if plan.known:
             store.touch(plan.known)
         exchange.lessons = self._rescues.taught(facts) if acts else []
-        # What did not fit with our additions goes without them from then on.
-        additions = acts and not any(lesson.fault.kind == "overflow" for lesson in exchange.lessons)
-        plain = splice.apply(body.plain, plan.edits) if plan.edits and additions else body.plain
+        edits = plan.edits if acts else ()
+        if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
+            edits = tuple(edit for edit in edits if edit.reason in NOT_ADDED)  # it did not fit with what we added
+        plain = splice.apply(body.plain, edits) if edits else body.plain
         plain = self._rescues.heed(exchange.lessons, exchange.endpoint, exchange.profile, plain)
         edited = plain is not body.plain
         exchange.journal.handed_over(outcome, flow.metadata)

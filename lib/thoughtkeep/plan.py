@@ -6,13 +6,19 @@ this target, and the edits that put it back. Nothing is changed that the plan do
 
 from dataclasses import replace
 
+from thoughtkeep import foreign
 from thoughtkeep.foreign import clean
 from thoughtkeep.formats import Format
+from thoughtkeep.handover import rewrite
 from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
+from thoughtkeep.rescue import skip as skip_value
 from thoughtkeep.rescue.skip import open_steps, put_skip
 from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said
+
+# The reasons of edits that put nothing back: they go on where a request has become too long by what was put back.
+NOT_ADDED = frozenset((foreign.TAKEN_OUT, foreign.LEGAL, skip_value.REASON, rewrite.REASON))
 
 
 def decide(

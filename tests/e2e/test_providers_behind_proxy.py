@@ -12,7 +12,7 @@ import pytest
 
 from e2e.kit import EVERY_WAY, Talk, agent, assert_all_restored, assert_not_restored, keeper, redirect
 from e2e.upstream import Upstream, make_certificate, tls_front
-from providers import Provider
+from providers import PROVIDERS, Provider
 from proxy import Proxy
 
 OFF = {"x-thoughtkeep": "off"}
@@ -54,14 +54,20 @@ def setup(request: pytest.FixtureRequest, bare: Proxy, stage: Mapping[str, Provi
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY_WAY)
-def test_the_naive_agent_finishes_with_the_addon_and_fails_where_it_is_told_to_do_nothing(
+def test_the_naive_agent_finishes_in_every_proxy_mode(
     name: str, mode: str, setup: Setup, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
-    url = setup.url(provider, mode)
-    assert_not_restored(provider, agent(provider, mode, url, proxy=setup.proxy, headers=OFF))
-    provider.reset()
-    assert_all_restored(provider, agent(provider, mode, url, proxy=setup.proxy))
+    assert_all_restored(provider, agent(provider, mode, setup.url(provider, mode), proxy=setup.proxy))
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_the_naive_agent_fails_in_every_proxy_mode_where_it_asks_for_no_help(
+    name: str, setup: Setup, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    url = setup.url(provider, "streamed")
+    assert_not_restored(provider, agent(provider, "streamed", url, proxy=setup.proxy, headers=OFF))
     for exchange in provider.exchanges:
         assert not [header for header, _ in exchange.headers if header.lower().startswith("x-thoughtkeep")]
 

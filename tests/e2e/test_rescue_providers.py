@@ -52,7 +52,8 @@ def test_where_a_stand_in_is_known_the_conversation_is_not_even_refused(
     provider = providers[name]
     outcome = resume(provider, mode, begin(provider, mode), real.url, TASKS[1])
     assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED)
-    assert (provider.refusals, provider.skips) == ([], 2 if name == "openrouter-gemini" or True else 0)
+    assert provider.refusals == []
+    assert provider.skips > 0
 
 
 @pytest.mark.parametrize(("name", "mode"), ways("databricks", "openrouter-claude"))
@@ -76,10 +77,8 @@ def test_state_of_earlier_turns_that_is_refused_is_given_up(
     name: str, mode: str, real: Proxy, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
-    dialogue = begin(provider, mode)
-    provider.reset()
-    dialogue.history.clear()
-    assert go_on(provider, mode, dialogue, real.url, TASKS[0]).done
+    dialogue = begin(provider, mode, real.url)
+    assert resume(provider, mode, dialogue, real.url).done
     spoil(provider)
     outcome = go_on(provider, mode, dialogue, real.url, TASKS[1])
     assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED[1:])
@@ -95,10 +94,7 @@ def test_state_of_the_current_turn_that_is_refused_is_replaced_or_thinking_is_tu
     name: str, mode: str, real: Proxy, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
-    dialogue = begin(provider, mode)
-    provider.reset()
-    dialogue.history.clear()
-    go_on(provider, mode, dialogue, real.url, TASKS[0], max_requests=1)
+    dialogue = begin(provider, mode, real.url)
     spoil(provider)
     outcome = resume(provider, mode, dialogue, real.url, TASKS[1])
     assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED)
@@ -111,12 +107,9 @@ def test_of_several_reasoning_items_only_the_one_that_is_named_is_given_up(
     name: str, mode: str, real: Proxy, providers: Mapping[str, Provider]
 ) -> None:
     provider = providers[name]
-    dialogue = begin(provider, mode)
-    provider.reset()
-    dialogue.history.clear()
-    go_on(provider, mode, dialogue, real.url, TASKS[0], max_requests=1)
-    kept = [record for record in provider.issued if record.demanded][0]
-    spoil(provider, newest=1)
+    dialogue = begin(provider, mode, real.url)
+    kept, lost = (record for record in provider.issued if record.demanded)
+    spoil(provider, lost)
     outcome = resume(provider, mode, dialogue, real.url, TASKS[1])
     assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED)
     assert [refusal.code for refusal in provider.refusals] == ["invalid_encrypted_content"]
@@ -130,8 +123,8 @@ def test_of_several_reasoning_items_only_the_one_that_is_named_is_given_up(
 def test_in_reverse_mode_conversations_are_rescued_too(name: str, providers: Mapping[str, Provider]) -> None:
     provider = providers[name]
     with ExitStack() as stack:
-        words = ["--mode", f"reverse:http://{provider.dialect.host}", *redirect(provider.port)]
-        proxy = stack.enter_context(keeper(*words))
+        words = ["--mode", f"reverse:http://{provider.dialect.host}", "--set", "connection_strategy=lazy"]
+        proxy = stack.enter_context(keeper(*words, *redirect(provider.port)))
         for mode in ("plain", "streamed"):
             provider.reset()
             dialogue = begin(provider, mode)

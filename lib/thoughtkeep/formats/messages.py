@@ -7,7 +7,7 @@ the message they came in, in their order among its text and tool_use blocks. Not
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Literal
 from urllib.parse import quote
 
@@ -27,7 +27,7 @@ _PATH = re.compile(r"/messages$|/publishers/anthropic/models/([^/:]+):(?:(stream
 
 RESTORED = "thinking restored"
 
-# The longest first block of a system prompt, in characters, that is a client's name and not yet its instructions.
+# The longest block of a system prompt, in characters, that is a client's name and not yet its instructions.
 _SELF_NAMING = 120
 
 
@@ -123,13 +123,13 @@ class MessagesFormat:
         return {"role": role, "content": text}
 
     def question(self, body: Json, model: str, text: str, max_tokens: int, keep: Sequence[str]) -> Json:
-        """See Format. A subscription token wants the line by which its client names itself, first in its `system`."""
+        """See Format. A subscription token wants the lines by which its client names itself, first in its `system`."""
         asked: dict[str, Json] = {"max_tokens": max_tokens, "messages": [self.message("user", text)]}
         asked |= {key: body[key] for key in keep if key in body}
         system = body.get("system")
-        first = system[0].get("text") if isinstance(system, list) and system and isinstance(system[0], dict) else None
-        if isinstance(first, str) and len(first) <= _SELF_NAMING:
-            asked["system"] = [self.words(first)]
+        names = list(takewhile(lambda text: 0 < len(text) <= _SELF_NAMING, map(_block_text, _blocks(system))))
+        if names:
+            asked["system"] = [self.words(name) for name in names]
         if "anthropic_version" in body:  # Vertex has no model in the body
             return {"anthropic_version": body["anthropic_version"], **asked}
         return {"model": model, **asked}
@@ -162,17 +162,26 @@ class MessagesFormat:
         return [*frames, frame]
 
 
+def _blocks(content: Json) -> list[Json]:
+    return content if isinstance(content, list) else []
+
+
+def _block_text(block: Json) -> str:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else ""
+
+
 def _pieces(content: Json, at: Path) -> list[Piece]:
     if isinstance(content, str):
         return [Piece(Kind.TEXT, content, at=at)] if content else []
-    blocks = content if isinstance(content, list) else ()
-    return [block_piece(block, (*at, number)) for number, block in enumerate(blocks) if isinstance(block, dict)]
+    blocks = enumerate(_blocks(content))
+    return [block_piece(block, (*at, number)) for number, block in blocks if isinstance(block, dict)]
 
 
 def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
     if not content:
         talk.user("", at=at[:-1])  # empty, and yet the end of the answer before it
-    for number, block in enumerate(content if isinstance(content, list) else ()):
+    for number, block in enumerate(_blocks(content)):
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_result":
@@ -186,7 +195,7 @@ def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
 def _text(content: Json) -> str:
     if isinstance(content, str):
         return content
-    blocks = content if isinstance(content, list) else ()
+    blocks = _blocks(content)
     return "\n".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)
 
 
