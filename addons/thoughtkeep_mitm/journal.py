@@ -50,7 +50,8 @@ class Journal:
             log.info(f"thoughtkeep: {self._label}: handover: {outcome.reason}{sizes}{took}")
         if outcome.failed:
             log.warning(
-                f"thoughtkeep: {self._label}: no summary ({_printable(outcome.failed)}): no history is replaced because of this switch"
+                f"thoughtkeep: {self._label}: no summary ({_printable(outcome.failed)}): "
+                "the history goes as it would have gone without the switch"
             )
 
     def planned(self, plan: Plan, *, applied: bool, why: str) -> None:
