@@ -1,6 +1,7 @@
 """Reading a flow: what of it the pure part must know, and what forbids changing it."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from mitmproxy import http
 
@@ -67,9 +68,24 @@ def is_signed(request: http.Request) -> bool:
 
 
 def host_of(flow: http.HTTPFlow) -> str:
-    """The host that the client means. In transparent modes the address is only an IP, the Host header names it."""
+    """The host that the client means.
+
+    Where the address is only an IP (transparent modes, a name resolved by another addon) the Host header or the name
+    in the TLS handshake tells it.
+    """
     mode = flow.client_conn.proxy_mode.type_name
-    return flow.request.pretty_host if mode in ("transparent", "wireguard", "local", "tun") else flow.request.host
+    if mode in ("transparent", "wireguard", "local", "tun"):
+        return flow.request.pretty_host
+    host = flow.request.host
+    return flow.client_conn.sni or host if _is_ip(host) and mode != "reverse" else host
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def tenant_of(key: bytes, flow: http.HTTPFlow) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 
 import pytest
 
-from e2e.kit import EVERY_WAY, FINISHED, keeper, redirect
+from e2e.kit import EVERY_WAY, FINISHED, backstage, keeper, redirect
 from e2e.rescuing import begin, go_on, resume, spoil, statuses
 from providers import TASKS, Provider
 from proxy import Proxy
@@ -54,6 +53,39 @@ def test_where_a_stand_in_is_known_the_conversation_is_not_even_refused(
     assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED)
     assert provider.refusals == []
     assert provider.skips > 0
+
+
+@pytest.mark.parametrize(("name", "mode"), ways("google-compat", "code-assist"))
+def test_a_model_whose_name_does_not_tell_that_it_demands_signatures_is_rescued_once(
+    name: str, mode: str, real: Proxy, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    outcome = resume(provider, mode, begin(provider, mode, model="gemini-flash-latest"), real.url, TASKS[1])
+    assert (outcome.done, outcome.error, outcome.texts) == (True, "", FINISHED)
+    assert [refusal.kind for refusal in provider.refusals] == ["missing"]
+    assert statuses(provider)[:2] == [400, 200]
+
+
+@pytest.fixture
+def no_stand_ins(real: Proxy) -> Iterator[Proxy]:
+    assert backstage(real, thoughtkeep_skip_value="off").status_code == 200
+    yield real
+    assert backstage(real, thoughtkeep_skip_value="auto").status_code == 200
+
+
+@pytest.mark.parametrize(("name", "mode"), ways(*SKIPS))
+def test_with_stand_ins_turned_off_none_is_sent_not_even_after_a_refusal(
+    name: str, mode: str, no_stand_ins: Proxy, providers: Mapping[str, Provider]
+) -> None:
+    provider = providers[name]
+    outcome = resume(provider, mode, begin(provider, mode), no_stand_ins.url)
+    assert (outcome.done, outcome.status, statuses(provider), provider.skips) == (False, 400, [400], 0)
+    dialogue = begin(provider, mode, no_stand_ins.url)
+    spoil(provider)
+    outcome = resume(provider, mode, dialogue, no_stand_ins.url)
+    assert (outcome.done, outcome.status, statuses(provider), provider.skips) == (False, 400, [400, 400], 0)
+    assert [refusal.kind for refusal in provider.refusals] == ["corrupt", "missing"]
+    assert "orrupt" in outcome.error or "not valid" in outcome.error
 
 
 @pytest.mark.parametrize(("name", "mode"), ways("databricks", "openrouter-claude"))
@@ -122,9 +154,8 @@ def test_of_several_reasoning_items_only_the_one_that_is_named_is_given_up(
 @pytest.mark.parametrize("name", ["vertex-compat", "anthropic", "openai-responses"])
 def test_in_reverse_mode_conversations_are_rescued_too(name: str, providers: Mapping[str, Provider]) -> None:
     provider = providers[name]
-    with ExitStack() as stack:
-        words = ["--mode", f"reverse:http://{provider.dialect.host}", "--set", "connection_strategy=lazy"]
-        proxy = stack.enter_context(keeper(*words, *redirect(provider.port)))
+    words = ["--mode", f"reverse:http://{provider.dialect.host}", "--set", "connection_strategy=lazy"]
+    with keeper(*words, *redirect(provider.port)) as proxy:
         for mode in ("plain", "streamed"):
             provider.reset()
             dialogue = begin(provider, mode)

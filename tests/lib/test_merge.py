@@ -58,6 +58,9 @@ def tool(call_id: str | None, result: str) -> dict[str, Json]:
 
 ENTRIES: dict[str, tuple[list[Json], list[Json]]] = {
     "texts of one entry": ([text("a"), text("b"), text("c")], [text("abc")]),
+    "texts of any length": ([text("a"), text("bcd"), text("")], [text("abcd")]),
+    "a text and a summary at one index": ([text("a"), summary("b")], [text("a"), summary("b")]),
+    "a key that comes late, and null": ([text("a"), text("b", signature=None)], [text("ab", signature=None)]),
     "texts of two indexes": ([text("a"), text("b", index=1)], [text("a"), text("b", index=1)]),
     "texts without index": ([{"type": "t", "text": "a"}, {"type": "t", "text": "b"}], [{"type": "t", "text": "ab"}]),
     "a text with and one without index": ([{"type": "t", "text": "a"}, {"type": "t", "text": "b", "index": 0}], []),
@@ -100,6 +103,7 @@ ENTRIES: dict[str, tuple[list[Json], list[Json]]] = {
     ),
     "two ciphertexts without id": ([sealed("X"), sealed("Y")], [sealed("X"), sealed("Y")]),
     "a ciphertext twice": ([sealed("X", id="r"), sealed("X", id="r")], [sealed("X", id="r")]),
+    "a ciphertext without and with an id": ([sealed("X"), sealed("X", id="r")], [sealed("X"), sealed("X", id="r")]),
     "a ciphertext of two calls": (
         [sealed("X", id="r"), sealed("X", id="s")],
         [sealed("X", id="r"), sealed("X", id="s")],
@@ -113,6 +117,11 @@ ENTRIES: dict[str, tuple[list[Json], list[Json]]] = {
         [item("ab", id="rs", encrypted_content="X", status="completed")],
     ),
     "items of two ids": ([item("a", id="rs"), item("b", id="rt")], [item("a", id="rs"), item("b", id="rt")]),
+    "items without and with an id": ([item("a"), item("b", id="rs")], [item("a"), item("b", id="rs")]),
+    "items with content, without id": (
+        [{"type": "reasoning", "content": ["a"]}, {"type": "reasoning", "content": ["b"]}],
+        [{"type": "reasoning", "content": ["a"]}, {"type": "reasoning", "content": ["b"]}],
+    ),
     "items without id": ([item("a"), item("b")], [item("a"), item("b")]),
     "ciphertexts of one item": (
         [{"type": "reasoning", "id": "rs", "encrypted_content": "X"}, {"type": "reasoning", "encrypted_content": "Y"}],
@@ -202,6 +211,16 @@ BLOCKS: dict[str, tuple[list[Json], list[Json]]] = {
     "thinking that begins empty": ([thinking(), thinking(said("a"))], [thinking(said("a"))]),
     "thinking with parts that are one": ([thinking(said("a"), said("b"))], [thinking(said("ab"))]),
     "thinking whose parts are no objects": ([thinking("a"), thinking("b")], [thinking("a", "b")]),
+    "content within content": (
+        [{"type": "x", "content": [said("a")]}, {"type": "x", "content": [said("b"), IMAGE]}],
+        [{"type": "x", "content": [said("ab"), IMAGE]}],
+    ),
+    "a key that comes late, and null": ([said("a"), said("b", id=None)], [said("ab", id=None)]),
+    "a key that comes again, and null": ([said("a", id="m"), said("b", id=None)], [said("ab", id="m")]),
+    "a block that turns opaque": (
+        [said("a"), said("", data="X"), said("b")],
+        [said("a"), said("", data="X"), said("b")],
+    ),
     "Databricks' summary": ([reasoning(part("a")), reasoning(part("b"))], [reasoning(part("ab"))]),
     "Databricks' summary and its signature": (
         [reasoning(part("a")), reasoning(part("b")), reasoning(part("", signature="S"))],
@@ -277,6 +296,21 @@ def test_whole_entries_stay_themselves_when_they_come_again_as_a_stream(pieces: 
     again = entries(*made)
     assert words_of(again, "text") == words_of(made, "text")
     assert entries(*again) == again
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "a", "text", "thinking"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "thinking", "content", "data", "id"]), inner, max_size=4)
+    ),
+)
+
+
+@given(st.lists(ANYTHING, max_size=6), st.booleans())
+def test_no_stream_however_strange_is_an_error(pieces: list[Json], cumulative: bool) -> None:
+    assert len(entries(*pieces, cumulative=cumulative)) <= len(pieces)
+    assert len(blocks(*pieces)) <= len(pieces)
 
 
 @given(st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=6), st.booleans())

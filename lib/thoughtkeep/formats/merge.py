@@ -42,7 +42,7 @@ def add_entry(entries: list[Json], piece: Json, *, cumulative: bool = False) -> 
 
 def _grow(last: dict[str, Json], key: str, have: str | Growing, value: str, cumulative: bool) -> None:
     """Add a piece to a text: without copying it, since long ones come in tens of thousands of pieces."""
-    if cumulative and str(have) and value.startswith(str(have)) and len(value) > len(str(have)):
+    if cumulative and len(value) > len(so_far := str(have)) and value.startswith(so_far):
         last[key] = value
     elif isinstance(have, Growing):
         have.parts.append(value)
@@ -102,6 +102,6 @@ def _fresh(piece: Json) -> Json:
     if isinstance(piece, list):
         blocks: list[Json] = []
         for inner in piece:
-            add_block(blocks, inner) if isinstance(inner, dict) else blocks.append(inner)
+            add_block(blocks, inner)
         return blocks
     return piece

@@ -16,6 +16,7 @@ from scenarios import (
     gemini_calls,
     gemini_streams,
     gemini_texts,
+    messages_places,
     skip,
 )
 
@@ -33,5 +34,6 @@ SCENARIOS: list[Scenario] = [
     *gemini_texts.SCENARIOS,
     *gemini_streams.SCENARIOS,
     *gemini_batches.SCENARIOS,
+    *messages_places.SCENARIOS,
     *skip.SCENARIOS,
 ]
