@@ -218,21 +218,28 @@ class Exchanges:
         exchange = self._open.pop(flow.id, None)
         if exchange is None or flow.response is None:
             return
-        if exchange.sent is not None and flow.response.status_code >= 400:
-            exchange.journal.rescued(await self._rescues.try_again(flow, exchange.sent, exchange.lessons))
-        answer, due = exchange.answer, False
-        if answer is None and 200 <= flow.response.status_code < 300 and flow.response.raw_content:
-            answer = exchange.answer = self._answer(exchange, flow.response)
-            due = answer.feed(flow.response.raw_content)
-            self._repair_whole(flow.response, exchange)
         try:
-            if answer is not None:
-                self._finish(exchange, answer, due)
-                await asyncio.wait_for(asyncio.shield(self.runtime.flushing()), FLUSH_SECONDS)
+            if exchange.sent is not None and flow.response.status_code >= 400:
+                exchange.journal.rescued(await self._rescues.try_again(flow, exchange.sent, exchange.lessons))
+            await self._keep(flow.response, exchange)
+        finally:
+            status = str(flow.response.status_code)
+            exchange.journal.ended(exchange.answer, exchange.kept, status, exchange.repaired)
+
+    async def _keep(self, response: http.Response, exchange: Exchange) -> None:
+        """Keep what an answer brought, and wait a little for it to be durable."""
+        answer, due = exchange.answer, False
+        if answer is None and 200 <= response.status_code < 300 and response.raw_content:
+            answer = exchange.answer = self._answer(exchange, response)
+            due = answer.feed(response.raw_content)
+            self._repair_whole(response, exchange)
+        if answer is None:
+            return
+        self._finish(exchange, answer, due)
+        try:
+            await asyncio.wait_for(asyncio.shield(self.runtime.flushing()), FLUSH_SECONDS)
         except TimeoutError:
             self.runtime.counts["slow_writes"] += 1  # it goes on being written; the client does not wait for it
-        finally:
-            exchange.journal.ended(answer, exchange.kept, str(flow.response.status_code), exchange.repaired)
 
     @guarded
     def error(self, flow: http.HTTPFlow) -> None:

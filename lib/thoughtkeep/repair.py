@@ -16,7 +16,7 @@ LIMIT = 16_000_000
 
 # Two line ends in a row. What ends in CR may have its LF in the next chunk; there it stands before an event, unnoticed.
 _END = re.compile(rb"(?>\r\n|\n|\r){2}")
-_DATA = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:[ ]?([^\r\n]*)")
+_DATA = re.compile(rb"(?:\A|(?<=[\r\n]))(?:\xef\xbb\xbf)?data:[ ]?([^\r\n]*)")
 
 
 class Repairer(Protocol):

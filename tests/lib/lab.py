@@ -196,10 +196,11 @@ class Lab:
             self.store.put(one)
         return kept
 
-    def play(self, scenario: Scenario) -> None:
-        """All exchanges of a scenario."""
+    def play(self, scenario: Scenario, write: Callable[[Json], bytes] | None = None) -> None:
+        """All exchanges of a scenario, their requests written by `write`."""
         for exchange in scenario.exchanges:
-            asked = self.ask(exchange.url or scenario.url, scenario.headers, written(exchange.request))
+            body = (write or written)(exchange.request)
+            asked = self.ask(exchange.url or scenario.url, scenario.headers, body)
             self.answer(asked, exchange.reply)
 
 

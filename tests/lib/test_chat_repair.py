@@ -76,9 +76,12 @@ STREAMED: list[tuple[str, list[Json], list[Json]]] = [
         ),
     ),
     (
-        "a signature in a delta of its own belongs to the call before",
+        "a signature in a delta of its own belongs to the call before, of which it says nothing",
         deltas(calls(call("a")), calls({"extra_content": {"google": {}}})),
-        deltas(calls(call("a", index=0)), calls({"index": 0, "extra_content": {"google": {}}})),
+        deltas(
+            calls(call("a", index=0)),
+            calls({"index": 0, "extra_content": {"google": {}}, "function": {"arguments": ""}}),
+        ),
     ),
     (
         "calls that all have number 0 are numbered on",
@@ -220,7 +223,7 @@ def test_what_is_no_answer_or_a_fine_one_needs_nothing(event: Json) -> None:
 @pytest.mark.parametrize("events", [*(events for _, events, _ in STREAMED), *([event] for _, event, _ in PLAIN)])
 def test_each_fault_is_repaired_only_where_the_vendor_is_known_for_it(events: list[Json]) -> None:
     assert repaired((), *events) == events
-    keys = {"index": {"index"}, "ids": {"id"}, "content": {"content", "reasoning_content"}}
+    keys = {"index": {"index", "function"}, "ids": {"id"}, "content": {"content", "reasoning_content"}}
     for repairs in ("index", "ids", "content"):
         repairer = ChatRepairer((repairs,))
         assert {edit.key for event in events for edit in repairer.edits(event)} <= keys[repairs]

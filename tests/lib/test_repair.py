@@ -61,6 +61,9 @@ PASSING: dict[str, bytes] = {
     "nothing": b"",
     "nothing to repair": b'data: {"a": 1}\n\ndata: [DONE]\n\n',
     "data in several lines": b'data: {"fix":\ndata: 1}\n\n',
+    "data in several lines, the first of which could be all": b'data: {"fix": 1}\ndata: x\n\n',
+    "and in CRLF": b'data: {"fix": 1}\r\ndata: x\r\n\r\n',
+    "and in CR": b'data: {"fix": 1}\rdata: x\r\r',
     "no JSON": b"data: {fix\n\n",
     "an edit that does not fit": b'data: {"misfit": 1}\n\n',
     "no data": b"event: fix\n\n",
@@ -98,7 +101,7 @@ ALL = b"".join(before for before, _ in STREAMS.values() if not before.endswith((
 ANY = [*(before for before, _ in STREAMS.values()), *PASSING.values()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(parts=st.lists(st.sampled_from(ANY), max_size=8), cuts=st.lists(st.integers(0, 10_000), max_size=20))
 def test_streams_of_all_kinds_in_a_row_are_the_same_wherever_they_are_cut(parts: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(parts)

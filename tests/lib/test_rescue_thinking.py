@@ -57,6 +57,11 @@ def test_thinking_stays_off_for_the_rest_of_the_turn_and_no_longer() -> None:
     assert mended(MESSAGES, again, "thinking_missing", only=marks).body == again
 
 
+def test_a_request_that_has_thinking_off_is_left_alone() -> None:
+    body = loop(*UNDER_WAY, thinking={**OFF, "extra": 1})
+    assert mended(MESSAGES, body, "thinking_missing").body == body
+
+
 def test_a_refusal_outside_of_a_tool_loop_is_for_that_request_alone() -> None:
     body = claude(*DONE)
     found = mended(MESSAGES, body, "thinking_missing", ("3",))

@@ -71,7 +71,8 @@ def test_another_provider_gets_nothing(scenario: Scenario) -> None:
 
 
 def test_what_no_edit_names_keeps_its_bytes(scenario: Scenario) -> None:
-    lab, body = played(scenario), oddly(scenario.request)
+    lab, body = Lab(), oddly(scenario.request)
+    lab.play(scenario, lambda request: oddly(request).encode())  # some models' state is bound to what was asked
     asked = lab.ask(scenario.target, scenario.headers, body.encode(), skip=scenario.skip)
     sent = asked.sent.decode()
     assert without_odd(json.loads(sent)) == scenario.sent

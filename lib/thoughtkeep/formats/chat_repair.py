@@ -1,8 +1,9 @@
 """Chat answers that clients of OpenAI's shape cannot read, and the edits that make them readable.
 
 Three faults, each only where the profile names it: calls of one answer that share an id (Gemini behind Databricks uses
-the function's name), deltas of calls without `index` or all with the same (Google's compat endpoint: OpenMAIC #1556),
-and `content` as an array of blocks (Databricks fmapi-schema).
+the function's name), deltas of calls without `index` or all with the same (Google's compat endpoint: OpenMAIC #1556;
+open-webui/computer #224: a signature in a delta of its own, without `function`), and `content` as an array of blocks
+(Databricks fmapi-schema).
 """
 
 from collections.abc import Mapping
@@ -69,7 +70,10 @@ class ChatRepairer:
             unused = next(n for n in range(len(taken) + 1) if n not in taken)
             have.indexes[call.number] = index if isinstance(index, int) and index not in taken else unused
         number = have.indexes[call.number]
-        return [] if index == number else [Edit(Op.PUT, at, key="index", value=number, reason=REASON)]
+        found = [] if index == number else [Edit(Op.PUT, at, key="index", value=number, reason=REASON)]
+        if not isinstance(piece.get("function", piece.get("custom")), dict):  # OpenAI's own SDK insists on one
+            found.append(Edit(Op.PUT, at, key="function", value={"arguments": ""}, reason=REASON))
+        return found
 
     @staticmethod
     def _id(have: _Choice, call: OpenCall, call_id: str, at: Path) -> list[Edit]:

@@ -16,7 +16,7 @@ from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, block_piece
 from thoughtkeep.formats.regroup import together
-from thoughtkeep.identity import digest, same_base64
+from thoughtkeep.identity import digest, is_base64, same_base64
 from thoughtkeep.jsontext import canonical
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
@@ -39,7 +39,7 @@ class MessagesFormat:
     ids: tuple[str, str] | None = ("id", "tool_use_id")
     unique_ids = True
     refs_bind = False
-    ends = re.compile(rb"message_stop")
+    ends = re.compile(rb'message_stop|"stop_reason"\s*:\s*"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """See Format. Vertex names the model in the path and leaves it out of the body."""
@@ -248,7 +248,9 @@ def _same_thought(piece: Piece, other: Piece) -> bool:
     for key in ("signature", "data"):
         mark, have = piece.state.get(key), other.state.get(key)
         if mark and have:
-            return bool(same_base64(mark).startswith(same_base64(have)))
+            same = bool(same_base64(mark).startswith(same_base64(have)))
+            if same or is_base64(have):  # else it is no mark, and the words tell
+                return same
     return piece.text == other.text and not piece.state.get("data") and not other.state.get("data")
 
 

@@ -89,6 +89,8 @@ class MessagesAssembler:
             if isinstance(delta, dict):
                 self.reason = str(delta.get("stop_reason") or self.reason)
         elif kind == "message_stop":
+            for open_ in self._pieces.keys() - self._closed:
+                self._close(open_)
             self._finished = True
         elif kind == "message":
             self._plain(event)

@@ -33,7 +33,7 @@ class ResponsesFormat:
     ids: tuple[str, str] | None = ("call_id", "call_id")
     unique_ids = False
     refs_bind = True
-    ends = re.compile(rb"response\.(completed|incomplete|failed|done)")
+    ends = re.compile(rb'response\.(completed|incomplete|failed|done)|"status"\s*:\s*"(completed|incomplete)"')
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """See Format."""
@@ -109,7 +109,7 @@ class ResponsesFormat:
                 edits += _complete(piece, told, echoed, follower, run[0] - number - 1, named=named)
                 named = named or bool(told[echoed].ref)
             elif piece.value.get("encrypted_content") or piece.value.get("content"):  # else only the server has it
-                edits += _insert(piece, told[follower], named=named)
+                edits += _insert(piece, told[_front(issued[number + 1 : run[0]], told, follower)], named=named)
             if not named and piece.value.get("encrypted_content"):
                 edits += [
                     Edit(Op.DROP, told[n].at or (), key="id", reason=UNNAMED)
@@ -200,7 +200,8 @@ def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], o
             return number
     before = follower - 1
     while before >= 0 and told[before].kind is Kind.THOUGHT:
-        if before not in taken and not told[before].ref:
+        free_ = before not in taken and not told[before].ref
+        if free_ and told[before].state.get("encrypted_content") not in others:
             return before
         before -= 1
     return None
@@ -215,6 +216,17 @@ def _run(issued: Sequence[Piece], number: int) -> list[int]:
         elif run:
             break
     return run
+
+
+def _front(between: Sequence[Piece], told: Sequence[Piece], follower: int) -> int:
+    """The item before which one goes: its follower, or those of the issued ones in between that the client has."""
+    marks = {mark for piece in between for mark in (piece.ref, piece.state.get("encrypted_content")) if mark}
+    while follower and told[follower - 1].kind is Kind.THOUGHT:
+        other = told[follower - 1]
+        if not marks & {other.ref, other.state.get("encrypted_content")}:
+            break
+        follower -= 1
+    return follower
 
 
 def _complete(

@@ -126,7 +126,7 @@ def _state_unwanted(case: _Case) -> _Found:
 
 def _thinking_missing(case: _Case) -> _Found:
     """Thinking is turned off for the rest of the turn: there is no stand-in for a signed block."""
-    if case.wanted(_loop(case)):
+    if case.ask.thinking != "off" and case.wanted(_loop(case)):
         yield from _thinking_off(case)
         for said in case.ask.said:
             yield from _without_thoughts(case, said)

@@ -16,7 +16,13 @@ from scenarios import (
     gemini_calls,
     gemini_streams,
     gemini_texts,
+    messages_hosts,
     messages_places,
+    messages_state,
+    messages_streams,
+    responses_items,
+    responses_places,
+    responses_streams,
     skip,
 )
 
@@ -34,6 +40,12 @@ SCENARIOS: list[Scenario] = [
     *gemini_texts.SCENARIOS,
     *gemini_streams.SCENARIOS,
     *gemini_batches.SCENARIOS,
+    *messages_hosts.SCENARIOS,
     *messages_places.SCENARIOS,
+    *messages_state.SCENARIOS,
+    *messages_streams.SCENARIOS,
+    *responses_items.SCENARIOS,
+    *responses_places.SCENARIOS,
+    *responses_streams.SCENARIOS,
     *skip.SCENARIOS,
 ]

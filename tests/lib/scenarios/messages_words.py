@@ -123,7 +123,8 @@ def stream(*blocks: Json, model: str = "claude-served") -> Reply:
 def whole(*blocks: Json, **top: Json) -> Reply:
     """A plain answer."""
     usage = {"input_tokens": 7, "output_tokens": 21}
-    return plain({"id": "msg_1", "type": "message", "role": "assistant", "content": [*blocks], "usage": usage, **top})
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [*blocks], "stop_reason": "tool_use"}
+    return plain({**message, "usage": usage, **top})
 
 
 def say(reply: Reply, told: Json | Sequence[Json], sent: Json | Sequence[Json]) -> Said:
