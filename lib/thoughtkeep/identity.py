@@ -209,6 +209,9 @@ _OWN_CLAIMS = frozenset(("sub", "oid", "chatgpt_account_id", "account_id", "api_
 # Where a scheme stands without a token (a client with an empty key), there is no credential.
 _SCHEMES = ("bearer", "basic", "token")
 
+# What clients send to servers that want no key: everybody's, and so nobody's.
+_NO_KEYS = frozenset(("empty", "none", "dummy", "ollama", "lm-studio", "sk-no-key-required", "no-key", "not-needed"))
+
 
 def tenant(
     key: bytes,
@@ -242,7 +245,7 @@ def tenant(
     if account := headers.get("chatgpt-account-id"):  # a workspace's, which several people may share
         person = stable_part(token)
         return digest(key, "tenant", "account", account, person if person != token else "")
-    if not token or token.startswith(_ROTATING):
+    if not token or token.lower() in _NO_KEYS or token.startswith(_ROTATING):
         return digest(key, "tenant", "address", client, host)
     return digest(key, "tenant", kind, stable_part(token))
 

@@ -195,6 +195,7 @@ def test_an_answer_that_comes_packed_all_the_same_is_left_alone(
         asking.stream("POST", f"{DATABRICKS_URL}/chat/completions", content=asked(streamed=streamed)) as answer,
     ):
         assert b"".join(answer.iter_raw()) == packed
+        assert answer.headers["content-length"] == str(len(packed))
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -276,9 +277,11 @@ def sdk() -> str:
     if not ready.exists():
         steps = ([sys.executable, "-m", "venv", str(home)], [str(python), "-m", "pip", "install", "-q", "openai"])
         for step in steps:
-            done = subprocess.run(step, capture_output=True, text=True, timeout=300, check=False)
-            if done.returncode:
-                pytest.skip(f"the OpenAI SDK cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+            try:
+                subprocess.run(step, capture_output=True, text=True, timeout=300, check=True)
+            except (OSError, subprocess.SubprocessError) as error:
+                told = getattr(error, "stderr", None) or str(error)
+                pytest.skip(f"the OpenAI SDK cannot be installed: {told.strip().splitlines()[-1]}")
         ready.touch()
     return str(python)
 

@@ -321,6 +321,7 @@ TEXT, THOUGHT, IMAGE = Piece(Kind.TEXT, "It is."), Piece(Kind.THOUGHT, "Is it?")
         (Turn((TEXT, IMAGE)), [IMAGE], False),
         (Turn((THOUGHT, TEXT)), [TEXT], True),
         (Turn((TEXT, Piece(Kind.CALL, call=Call("", "f", "{}"))), prose="Is it?"), [TEXT], False),
+        (Turn((TEXT, Piece(Kind.CALL, call=Call("", "f", "{}"))), prose="a"), [Piece(Kind.TEXT, "aIt is.")], False),
     ],
     ids=[
         "the text",
@@ -333,6 +334,7 @@ TEXT, THOUGHT, IMAGE = Piece(Kind.TEXT, "It is."), Piece(Kind.THOUGHT, "Is it?")
         "a text dropped",
         "a thought dropped",
         "the call dropped",
+        "the call dropped, reasoning and text joined",
     ],
 )
 def test_the_places_behind_a_turn_are_those_that_clients_arrive_at(turn: Turn, told: list[Piece], known: bool) -> None:
@@ -458,6 +460,14 @@ SAME_TENANT: dict[str, tuple[dict[str, Json], dict[str, Json]]] = {
         bearer(jwt(api_key="id1", exp=1, timestamp=1)),
         bearer(jwt(api_key="id1", exp=2, timestamp=2)),
     ),
+    "a token that names an account renewed": (
+        bearer(jwt(iss="i", account_id="a", exp=1)),
+        bearer(jwt(iss="i", account_id="a", exp=2)),
+    ),
+    "a token that names a ChatGPT account renewed": (
+        bearer(jwt(iss="i", chatgpt_account_id="a", exp=1)),
+        bearer(jwt(iss="i", chatgpt_account_id="a", exp=2)),
+    ),
     "Copilot's token renewed": (bearer("tid=t1;exp=1;sku=x:abc"), bearer("tid=t1;exp=2;sku=y:def")),
     "Google's OAuth token renewed": (bearer("ya29.aaa"), bearer("ya29.bbb")),
     "Anthropic's OAuth token renewed": (bearer("sk-ant-oat01-aaa"), bearer("sk-ant-oat01-bbb")),
@@ -473,6 +483,8 @@ SAME_TENANT: dict[str, tuple[dict[str, Json], dict[str, Json]]] = {
     "the proxy's user with two keys": ({**bearer("sk-1"), "user": "ann"}, {**bearer("sk-2"), "user": "ann"}),
     "no credential, the same client": ({}, {}),
     "an empty key, the same client": ({}, {"headers": {"authorization": "Bearer "}}),
+    "an empty password, the same client": ({}, {"headers": {"authorization": "Basic"}}),
+    "an empty token, the same client": ({}, {"headers": {"authorization": "token "}}),
     "an empty header, the same client": ({}, {"headers": {"x-api-key": "", "authorization": ""}, "query": {"key": ""}}),
     "a signature that names no key, the same client": ({}, {"headers": {"authorization": "AWS4-HMAC-SHA256 x"}}),
 }
@@ -483,6 +495,26 @@ OTHER_TENANT: dict[str, tuple[dict[str, Json], dict[str, Json]]] = {
     "two keys in Google's header": ({"headers": {"x-goog-api-key": "1"}}, {"headers": {"x-goog-api-key": "2"}}),
     "two keys in Azure's header": ({"headers": {"api-key": "1"}}, {"headers": {"api-key": "2"}}),
     "two keys in the query": ({"query": {"key": "1"}}, {"query": {"key": "2"}}),
+    "two keys under a scheme of its own": (
+        {"headers": {"authorization": "Key 1"}},
+        {"headers": {"authorization": "Key 2"}},
+    ),
+    "one object of two Entra tenants": (
+        bearer(jwt(iss="i", oid="o", tid="t1")),
+        bearer(jwt(iss="i", oid="o", tid="t2")),
+    ),
+    "one subject with two applications": (
+        bearer(jwt(iss="i", sub="u", client_id="a")),
+        bearer(jwt(iss="i", sub="u", client_id="b")),
+    ),
+    "one subject with two authorised parties": (
+        bearer(jwt(iss="i", sub="u", azp="a")),
+        bearer(jwt(iss="i", sub="u", azp="b")),
+    ),
+    "one subject with two accounts": (
+        bearer(jwt(iss="i", sub="u", account_id="a")),
+        bearer(jwt(iss="i", sub="u", account_id="b")),
+    ),
     "a key and none": (bearer("sk-1"), {}),
     "two subjects": (bearer(jwt(iss="i", sub="u1")), bearer(jwt(iss="i", sub="u2"))),
     "one subject of two issuers": (bearer(jwt(iss="i", sub="u1")), bearer(jwt(iss="j", sub="u1"))),
@@ -551,6 +583,9 @@ def test_two_credentials_never_make_one_tenant(one: str, other: str, header: str
         "tid=t1",
         "a.b.c",
         "eyJ.a",
+        jwt(sub="u").rpartition(".")[0],
+        jwt(sub="u") + ".x.y",
+        "a" + jwt(sub="u"),
         "eyJhbGciOiJub25lIn0.%%%.c",
         "eyJhbGciOiJub25lIn0.bm8ganNvbg.c",
         f"eyJhbGciOiJub25lIn0.{base64.urlsafe_b64encode(b'[1]').decode()}.c",
@@ -569,3 +604,11 @@ def test_a_token_that_names_no_owner_stays_whole(token: str) -> None:
 def test_only_a_keyed_digest_is_told_of_a_credential() -> None:
     assert "sk-secret" not in whose(bearer("sk-secret"))
     assert tenant(KEY, {"x-api-key": "a"}, {}) != tenant(b"another", {"x-api-key": "a"}, {})
+
+
+@pytest.mark.parametrize("token", ["EMPTY", "ollama", "sk-no-key-required"])
+def test_a_key_that_everybody_sends_to_a_server_without_keys_makes_nobody_one_with_another(token: str) -> None:
+    headers = {"authorization": f"Bearer {token}"}
+    one, two = (tenant(KEY, headers, {}, client=client, host="localhost") for client in ("10.0.0.1", "10.0.0.2"))
+    assert one != two
+    assert one == tenant(KEY, {}, {}, client="10.0.0.1", host="localhost")

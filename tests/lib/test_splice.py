@@ -223,6 +223,16 @@ EXACT: dict[str, tuple[str, list[Edit], str]] = {
         [edit(Op.PUT, "a", key="c", value=3)],
         '{"a":[1],"a":{"b":2,"c":3}}',
     ),
+    "of duplicate keys the first one need not be fit": (
+        '{"a":1,"a":{"b":2}}',
+        [edit(Op.PUT, "a", key="c", value=3)],
+        '{"a":1,"a":{"b":2,"c":3}}',
+    ),
+    "an edit may lead deep down": (
+        '{"messages": [ {"content": [ {"text": "a"} ]} ]}',
+        [edit(Op.PUT, "messages", 0, "content", 0, key="k", value=1)],
+        '{"messages": [ {"content": [ {"text": "a","k":1} ]} ]}',
+    ),
     "of duplicate keys the last one is put": ('{"a":1,"a":2}', [edit(Op.PUT, key="a", value=3)], '{"a":1,"a":3}'),
     "of duplicate keys the last one is replaced": ('{"a":1,"a":2}', [edit(Op.REPLACE, "a", value=3)], '{"a":1,"a":3}'),
     "of duplicate keys none is left when it is dropped": ('{"a":1,"b":0,"a":2}', [edit(Op.DROP, key="a")], '{"b":0}'),
@@ -327,8 +337,14 @@ BROKEN: dict[str, bytes] = {
     "an object open behind a value": b'{"a":1',
     "an open string": b'{"a":"b',
     "a key without quotes": b"{a:1}",
+    "a key that is a number": b"{1:2}",
+    "a key that is an array": b"{[1]:2}",
+    "an array without its bracket": b"x1]",
     "a comma before the end": b'{"a":1,}',
     "no colon": b'{"a" 1}',
+    "another sign than a colon": b'{"a";1}',
+    "another sign than a comma": b'{"a":1;"b":2}',
+    "another sign than a comma in an array": b"[1;2]",
     "no comma": b'{"a":1 "b":2}',
     "another bracket at the end": b'{"a":1]',
     "a leading zero": b'{"a":01}',
@@ -341,8 +357,9 @@ BROKEN: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_a_body_that_is_no_json_is_unfit(body: bytes) -> None:
-    with pytest.raises(Unfit):
-        apply(body, [PUT])
+    for change in (PUT, edit(Op.INSERT, index=0, value=1)):
+        with pytest.raises(Unfit):
+            apply(body, [change])
 
 
 DEEP: dict[str, Json] = {}

@@ -200,6 +200,11 @@ def _message_edits(said: Said, turn: Turn, ids: Mapping[str, str]) -> Iterator[E
         if echoed and is_prose_only(key, value):
             continue  # the same words stand there already, under one of the names that they came with
         at = next((message for message in said.messages if message.state.get(key) is not None), home)
+        have = at.state.get(key)
+        if isinstance(have, list) and (followed := _following(have, ids)) != have:
+            # Whole, but for the call that it names: that id is refused where no call has it (OpenRouter, inspect_ai).
+            yield Edit(Op.PUT, at.at, key=key, value=followed, reason="entries follow their call to its new id")
+            continue
         edits = list(mend(at.at, at.state, {key: _following(value, ids)}, "message state restored"))
         restored = restored or bool(edits)
         yield from edits

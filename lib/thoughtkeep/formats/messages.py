@@ -86,7 +86,8 @@ class MessagesFormat:
 
         Lost blocks go back between the blocks they came between. A client that has the blocks in another order, or in
         several messages in a row, gets the order of the answer back, in one message: a provider that checks the run of
-        blocks refuses any other ("Expected `thinking` …, but found `tool_use`": CopilotKit #2191).
+        blocks refuses any other ("Expected `thinking` …, but found `tool_use`": CopilotKit #2191). A client that brings
+        thinking of another origin has a run of its own, and no stored block belongs into it.
         """
         to = _pair(turn.pieces, said.pieces)
         edits: list[Edit] = []
@@ -96,9 +97,10 @@ class MessagesFormat:
         thoughts = [n for n, piece in enumerate(turn.pieces) if piece.kind is Kind.THOUGHT]
         lost = [n for n in thoughts if to[n] is None]
         found = [match for match in to if match is not None]
+        own = any(p.kind is Kind.THOUGHT and n not in found for n, p in enumerate(said.pieces))
         ordered = found == sorted(found)
         one, in_a_row = len(said.messages) == 1, _in_a_row(said)
-        if not thoughts or (one and ordered and not lost):
+        if not thoughts or own or (one and ordered and not lost):
             return edits
         if not one and not in_a_row:
             return edits + _first_thoughts(said, turn, to)
@@ -223,16 +225,20 @@ def _bare(value: Json) -> Json:
 def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
     """Which block of the request each block of the answer is, in whatever order the client has them.
 
-    Thinking blocks are known by signature or data; hollow ones by their words, or, where those were omitted, by their
-    order; the others by their content.
+    Thinking blocks are known by signature or data, then by their words, empty ones by their order; the others by their
+    content.
     """
     to = list(align(issued, told).to)
-    thoughts: set[int] = set()
+    thoughts: dict[int, int] = {}
+    for surely in (_BY_MARK, _BY_WORDS, _EMPTY):
+        for number, piece in enumerate(issued):
+            if piece.kind is Kind.THOUGHT and number not in thoughts:
+                kin = (n for n, other in enumerate(told) if _kinship(piece, other) == surely)
+                match = next((n for n in kin if n not in thoughts.values()), None)
+                thoughts |= {} if match is None else {number: match}
     for number, piece in enumerate(issued):
         if piece.kind is Kind.THOUGHT:
-            same = (n for n, other in enumerate(told) if n not in thoughts and _same_thought(piece, other))
-            to[number] = next(same, None)
-            thoughts.add(-1 if to[number] is None else to[number] or 0)
+            to[number] = thoughts.get(number)
     taken = {match for match in to if match is not None}
     for number, piece in enumerate(issued):
         if to[number] is None and piece.kind in (Kind.TEXT, Kind.OTHER):
@@ -242,16 +248,23 @@ def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
     return to
 
 
-def _same_thought(piece: Piece, other: Piece) -> bool:
-    if other.kind is not Kind.THOUGHT:
-        return False
+# By what a thinking block of a request is known for one of an answer.
+_NOT, _EMPTY, _BY_WORDS, _BY_MARK = range(4)
+
+
+def _kinship(piece: Piece, other: Piece) -> int:
+    if other.kind is not Kind.THOUGHT or ("data" in piece.state) != ("data" in other.state):
+        return _NOT
     for key in ("signature", "data"):
         mark, have = piece.state.get(key), other.state.get(key)
         if mark and have:
-            same = bool(same_base64(mark).startswith(same_base64(have)))
-            if same or is_base64(have):  # else it is no mark, and the words tell
-                return same
-    return piece.text == other.text and not piece.state.get("data") and not other.state.get("data")
+            if same_base64(mark).startswith(same_base64(have)):
+                return _BY_MARK
+            if is_base64(have):  # else it is no mark
+                return _NOT
+    if other.text:
+        return _BY_WORDS if piece.text == other.text else _NOT
+    return _EMPTY if other.state else _NOT
 
 
 def _insert(said: Said, turn: Turn, to: Sequence[int | None], lost: Sequence[int]) -> Iterator[Edit]:

@@ -13,6 +13,9 @@ _CALL_KEYS = frozenset(("type", "id", "name", "input", "caller", "cache_control"
 # What makes up a thinking block: all of it must come back as it was issued.
 _THOUGHT_KEYS = ("thinking", "signature", "data")
 
+# What of a usage makes up the whole; what the cache took is not among the input (platform.claude.com "Prompt caching").
+_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
 THOUGHTS = ("thinking", "redacted_thinking")
 
 
@@ -59,6 +62,7 @@ class MessagesAssembler:
         self._blocks: dict[int, dict[str, Json]] = {}
         self._pieces: dict[int, dict[str, list[str]]] = {}
         self._closed: set[int] = set()
+        self._usage: dict[str, int] = {}
         self._finished = False
 
     def feed(self, events: Sequence[Json]) -> None:
@@ -104,9 +108,10 @@ class MessagesAssembler:
             self._count(message.get("usage"))
 
     def _count(self, usage: Json) -> None:
+        """The start tells what the question took, the end what the answer took, and may tell both."""
         if isinstance(usage, dict):
-            counts = [usage.get(name) for name in ("input_tokens", "output_tokens")]
-            self.tokens = max(self.tokens, sum(count for count in counts if isinstance(count, int)))
+            self._usage |= {name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)}
+            self.tokens = sum(self._usage.values())
 
     def _delta(self, index: int, delta: Mapping[str, Json]) -> None:
         """A piece of a block: text, thinking and argument pieces are joined; a signature and unknown keys are set."""

@@ -188,7 +188,11 @@ def _words(content: Json) -> str:
 
 
 def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], others: Collection[Json]) -> int | None:
-    """The item of the request that echoes a stored one: by id, by ciphertext, or standing in its place."""
+    """The item of the request that echoes a stored one: by id, by ciphertext, or standing in its place.
+
+    What stands there whole under another id is the same item too: some gateways name and seal it anew with each event
+    that tells of it.
+    """
     blob = piece.state.get("encrypted_content")
     free = [n for n, other in enumerate(told) if other.kind is Kind.THOUGHT and n not in taken]
     for number in free:
@@ -200,8 +204,8 @@ def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], o
             return number
     before = follower - 1
     while before >= 0 and told[before].kind is Kind.THOUGHT:
-        free_ = before not in taken and not told[before].ref
-        if free_ and told[before].state.get("encrypted_content") not in others:
+        other, have = told[before], told[before].state.get("encrypted_content")
+        if before in free and other.text == piece.text and have not in others and (have or not other.ref):
             return before
         before -= 1
     return None

@@ -32,12 +32,15 @@ def is_said(item: Mapping[str, Json]) -> bool:
 
 
 def item_piece(item: Mapping[str, Json], at: Path | None = None) -> Piece:
-    """An item as a piece. What is no state goes back as the client has it: of it only the id is kept."""
+    """An item as a piece. What is no state goes back as the client has it: of it only the id is kept.
+
+    The text of a state item is its kind: none stands for one of another kind.
+    """
     kind, call_id, named = item.get("type"), item.get("call_id"), item.get("id")
     ref = named if isinstance(named, str) else ""
     if kind in STATES:
         state = {key: item[key] for key in _DEMANDED if item.get(key) is not None}
-        return Piece(Kind.THOUGHT, state=state, value=item if at is None else None, at=at, ref=ref)
+        return Piece(Kind.THOUGHT, kind, state=state, value=item if at is None else None, at=at, ref=ref)
     if kind in (None, "message"):
         return Piece(Kind.TEXT, _text(item.get("content")), state=_rest(item, _MESSAGE_KEYS), at=at, ref=ref)
     if isinstance(call_id, str):

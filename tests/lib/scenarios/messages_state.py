@@ -71,7 +71,31 @@ _HOLLOW: list[Scenario] = [
         [redacted(SEALED[:9])],
         [redacted(SEALED)],
     ),
-    _bare("words written into omitted thinking are ignored there and stay", think("Let me look it up.", SIGNED)),
+    _kept("a block with nothing in it is filled", [HM], [think("", "")], [HM]),
+    _kept("so is one beside another that is known", [HM, AND], [HM, {"type": "thinking", "thinking": ""}], [HM, AND]),
+    _kept("so is one before another that is known", [HM, AND], [think("", ""), think("", SIGNED)], [HM, AND]),
+    _kept(
+        "omitted thinking is known by its signature first",
+        [think("", SIGNED), think("", SIGNED2)],
+        [think("", ""), think("", SIGNED2)],
+        [think("", SIGNED), think("", SIGNED2)],
+    ),
+    _kept("a redacted block is not what fills a thinking block", [redacted(SEALED)], [think("", "")], [think("", "")]),
+    *(
+        _kept(f"{what} is the client's own affair", [HM, AND], [own], [own])
+        for what, own in {
+            "thinking of another origin": think("I had better ask.", SEALED),
+            "the same thinking under another whole signature": think(HM["thinking"], SEALED),
+            "a redacted block of another origin": redacted(SEALED),
+            "a thinking block of no known shape": {"type": "thinking"},
+        }.items()
+    ),
+    _kept(
+        "words written into omitted thinking are ignored there and stay",
+        [think("", SIGNED)],
+        [HM],
+        [HM],
+    ),
     _bare("a signature in the other alphabet of base64 is the same", think(HM["thinking"], SIGNED.rstrip("="))),
     _bare("a block with further keys is left", {**HM, "cache_control": None}),
 ]

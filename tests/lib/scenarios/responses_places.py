@@ -154,10 +154,22 @@ _ECHOES: list[Scenario] = [
         [without(HM, "id"), _NO_ID],
     ),
     _told(
-        "the client's own item beside it is left",
+        "another whole item in its place is the client's own affair",
         [HM, _CALL],
-        [reason("rs_mine", BLOB2), _CALL],
-        [reason("rs_mine", BLOB2), HM, _CALL],
+        [reason("rs_mine", RESEALED + BLOB), {**_CALL, "id": "fc_mine"}],
+        [reason("rs_mine", RESEALED + BLOB), {**_CALL, "id": "fc_mine"}],
+    ),
+    _told(
+        "an item of another kind does not stand for it",
+        [HM, _CALL],
+        [{"type": "compaction", "encrypted_content": BLOB2}, _CALL],
+        [{"type": "compaction", "encrypted_content": BLOB2}, HM, _CALL],
+    ),
+    _told(
+        "nor does a hollow one under another id",
+        [HM, _CALL],
+        [reason("rs_mine"), _CALL],
+        [reason("rs_mine"), HM, _CALL],
     ),
 ]
 
