@@ -40,7 +40,7 @@ def align(issued: Sequence[Piece], told: Sequence[Piece]) -> Pairs:
                     to[member] = candidate
                 joined[candidate], at = run, candidate + 1
                 break
-            if other.kind is Kind.CALL or (other.kind is Kind.OTHER and piece.kind is not Kind.CALL):
+            if other.kind is Kind.CALL or (other.kind is Kind.OTHER and piece.kind not in (Kind.CALL, Kind.OTHER)):
                 break  # a post that is not this piece: whatever comes behind it is not this piece either
     return Pairs(tuple(to), joined)
 

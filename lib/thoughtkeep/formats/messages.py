@@ -18,7 +18,7 @@ from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, blo
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import digest, is_base64, same_base64
 from thoughtkeep.jsontext import canonical
-from thoughtkeep.mend import mend
+from thoughtkeep.mend import mend, same_words
 from thoughtkeep.profiles import Profile
 from thoughtkeep.repair import Repairer
 from thoughtkeep.turns import Ask, Edit, Json, Kind, Op, Path, Piece, Said, Thinking, Turn
@@ -93,7 +93,7 @@ class MessagesFormat:
         edits: list[Edit] = []
         for piece, match in zip(turn.pieces, to, strict=True):
             if match is not None and (other := said.pieces[match]).at is not None:
-                edits += mend(other.at, other.state, piece.state, RESTORED)
+                edits += mend(other.at, _unaltered(other, piece), piece.state, RESTORED)
         thoughts = [n for n, piece in enumerate(turn.pieces) if piece.kind is Kind.THOUGHT]
         lost = [n for n in thoughts if to[n] is None]
         found = [match for match in to if match is not None]
@@ -248,6 +248,15 @@ def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
     return to
 
 
+def _unaltered(other: Piece, piece: Piece) -> dict[str, Json]:
+    """What a block of the request has, without words that are not to the letter those that were signed.
+
+    They would be refused; only what stands in omitted thinking is not looked at (platform.claude.com "Thinking").
+    """
+    altered = piece.kind is Kind.THOUGHT and piece.text not in ("", other.text)
+    return {key: value for key, value in other.state.items() if not (altered and key == "thinking")}
+
+
 # By what a thinking block of a request is known for one of an answer.
 _NOT, _EMPTY, _BY_WORDS, _BY_MARK = range(4)
 
@@ -260,10 +269,10 @@ def _kinship(piece: Piece, other: Piece) -> int:
         if mark and have:
             if same_base64(mark).startswith(same_base64(have)):
                 return _BY_MARK
-            if is_base64(have):  # else it is no mark
+            if is_base64(have) or not (other.text or is_base64(mark)):  # else it is no mark
                 return _NOT
     if other.text:
-        return _BY_WORDS if piece.text == other.text else _NOT
+        return _BY_WORDS if same_words(piece.text, other.text) else _NOT
     return _EMPTY if other.state else _NOT
 
 

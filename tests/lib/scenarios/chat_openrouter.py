@@ -56,6 +56,25 @@ SCENARIOS: list[Scenario] = [
         tool("tool_forecast_1"),
     ),
     dialogue(
+        "OpenRouter: an entry that the client echoes under the old id follows its call to the new one",
+        OPENROUTER,
+        asking("google/gemini-3-pro-preview"),
+        ASKED,
+        say(
+            sse(
+                [
+                    chunk(role="assistant", reasoning_details=[sealed(SEALED, id="tool_forecast_1", **GEMINI)]),
+                    *calling(call("tool_forecast_1")),
+                    chunk("tool_calls"),
+                    DONE,
+                ]
+            ),
+            assistant("", call("call_9"), reasoning_details=[sealed(SEALED, id="tool_forecast_1", **GEMINI)]),
+            assistant("", call("call_9"), reasoning_details=[sealed(SEALED, id="call_9", **GEMINI)]),
+        ),
+        tool("call_9"),
+    ),
+    dialogue(
         "OpenRouter: Gemini's entries follow their call to the id that the client gave it",
         OPENROUTER,
         asking("google/gemini-3-pro-preview"),

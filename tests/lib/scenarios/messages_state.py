@@ -42,6 +42,8 @@ def _bare(rule: str, sent: Json) -> Scenario:
     return _kept(rule, [HM], [sent], [sent])
 
 
+_SPACED = think("\n Let me see.\n", SIGNED)
+
 _HOLLOW: list[Scenario] = [
     _kept("a signature without its words gets them back", [HM], [think("", SIGNED)], [HM]),
     _kept(
@@ -71,6 +73,15 @@ _HOLLOW: list[Scenario] = [
         [redacted(SEALED[:9])],
         [redacted(SEALED)],
     ),
+    _kept("signed words that were trimmed are whole again", [_SPACED], [think("Let me see.", SIGNED)], [_SPACED]),
+    _kept("so are unsigned ones", [_SPACED], [{"type": "thinking", "thinking": "Let me see."}], [_SPACED]),
+    _kept("signed words that were changed are what was signed", [HM], [think("Let me…", SIGNED)], [HM]),
+    _kept(
+        "a redacted block that is no base64 is known by what it is",
+        [redacted("a.reasoning:0001"), redacted("a.reasoning:0002")],
+        [redacted("a.reasoning:0002")],
+        [redacted("a.reasoning:0001"), redacted("a.reasoning:0002")],
+    ),
     _kept("a block with nothing in it is filled", [HM], [think("", "")], [HM]),
     _kept("so is one beside another that is known", [HM, AND], [HM, {"type": "thinking", "thinking": ""}], [HM, AND]),
     _kept("so is one before another that is known", [HM, AND], [think("", ""), think("", SIGNED)], [HM, AND]),
@@ -87,6 +98,7 @@ _HOLLOW: list[Scenario] = [
             "thinking of another origin": think("I had better ask.", SEALED),
             "the same thinking under another whole signature": think(HM["thinking"], SEALED),
             "a redacted block of another origin": redacted(SEALED),
+            "words of no known origin": {"type": "thinking", "thinking": "I had better ask."},
             "a thinking block of no known shape": {"type": "thinking"},
         }.items()
     ),
