@@ -91,9 +91,8 @@ class SqliteStore:
         self._schedule()
 
     def touch(self, ids: Sequence[str]) -> None:
-        """See Store."""
+        """See Store. Written with the next turn, or when the store is next pruned: nobody waits for it."""
         self._waiting.touch(ids, self._clock())
-        self._schedule()
 
     async def fetch(self, keys: Keys) -> Facts:
         """See Store."""
@@ -130,6 +129,8 @@ class SqliteStore:
             return
         self._closed = True
         await self.flush()
+        if self._waiting.owes():  # uses
+            await self._run(self._write)
         if self._usable and (left := self._waiting.counts()[0]):
             self._tell(Fault.FULL, f"it was closed while {left} turns could not be written, and they are lost")
         self._usable = False
@@ -239,6 +240,8 @@ class SqliteStore:
         now = self._clock()
         if not self._usable or not (goes_on or self._pruning.due(now)):
             return
+        if self._waiting.owes():  # uses, which keep a conversation from being forgotten
+            self._write()
         try:
             more = self._pruning.step(now)
         except Exception as error:  # likewise

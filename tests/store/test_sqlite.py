@@ -303,3 +303,23 @@ def test_it_is_time_to_look_after_some_time_or_some_writes(file: Backend, now, t
         looked.step(1000.0)
         looked.wrote(turns, size)
         assert looked.due(now) is due
+
+
+def test_a_use_that_no_turn_followed_is_kept_when_the_store_is_closed(file: Backend):
+    async def scenario():
+        async with file.open(ttl=100.0) as store:
+            store.put(kept("used"))
+            store.put(kept("idle", root="other", lineage="idle"))
+        file.clock.now += 90
+        async with file.open(ttl=100.0) as store:
+            store.touch(["used"])
+        file.clock.now += 90
+        async with file.open(ttl=100.0) as store:
+
+            async def done(store):
+                return await found(store, "idle") == []
+
+            await settled(store, done)
+            assert await found(store, "lineage") == ["used"]
+
+    run(scenario())
