@@ -129,7 +129,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Measures what thoughtkeep costs mitmdump: the same traffic through one mitmdump without and one "
         "with it, in turn, on loopback. Takes about two minutes.",
         epilog=f"Measures: {names}. A name stands for all that begin with it. `bench handover` measures something "
-        "else: the bytes of a session that moves from model to model; see `bench handover --help`.",
+        "else: the bytes of a conversation that moves from model to model; see `bench handover --help`.",
     )
     parser.add_argument("measures", nargs="*", metavar="MEASURE", help="only these (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: half a minute, wider spread")

@@ -1,4 +1,4 @@
-"""What handovers save: a session of forty turns that changes its model three times, and the bytes of each request.
+"""What handovers save: a conversation of forty turns that changes its model three times, and the bytes of each request.
 
 The same client talks through one mitmdump without and one with thoughtkeep, to an upstream in this process that answers
 and, where it is asked to, summarises. Bytes are counted where they arrive.
@@ -91,10 +91,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the session through both proxies and print what it cost. 0 if it came to its end."""
+    """Run the conversation through both proxies and print what it cost. 0 if it came to its end."""
     parser = argparse.ArgumentParser(
         prog="bench handover",
-        description=f"A session of {TURNS} turns that changes its model {len(MODELS) - 1} times, through a mitmdump "
+        description=f"A conversation of {TURNS} turns that changes its model {len(MODELS) - 1} times, through a mitmdump "
         "without and one with thoughtkeep: the bytes of each request as it arrives upstream.",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE as well")
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measure() -> list[Turn]:
-    """Play the session through both proxies. Raises ProxyFailed, or OSError where an answer does not come."""
+    """Play the conversation through both proxies. Raises ProxyFailed, or OSError where an answer does not come."""
     talk = traffic.talk("handover", TURNS, RESULT, PREAMBLE)
     whole = json.loads(talk.bodies["none"])
     places = [at for at, message in enumerate(whole["messages"]) if message["role"] == "assistant"]
