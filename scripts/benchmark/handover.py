@@ -94,8 +94,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the conversation through both proxies and print what it cost. 0 if it came to its end."""
     parser = argparse.ArgumentParser(
         prog="bench handover",
-        description=f"A conversation of {TURNS} turns that changes its model {len(MODELS) - 1} times, through a mitmdump "
-        "without and one with thoughtkeep: the bytes of each request as it arrives upstream.",
+        description=f"A conversation of {TURNS} turns that changes its model {len(MODELS) - 1} times, through a "
+        "mitmdump without and one with thoughtkeep: the bytes of each request as it arrives upstream.",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE as well")
     options = parser.parse_args(arguments)
