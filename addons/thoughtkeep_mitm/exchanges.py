@@ -10,16 +10,16 @@ from mitmproxy import http
 
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer
-from thoughtkeep.formats import Endpoint
-from thoughtkeep.identity import Trail, trail
+from thoughtkeep.identity import trail
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import NOT_ADDED, decide
-from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
+from thoughtkeep.profiles import binds_thinking, group_of, profile_for
 from thoughtkeep.repair import Repairer, StreamRepair, repair_whole
 from thoughtkeep.replay import keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
-from thoughtkeep.turns import Ask, Facts, Owner, Plan
+from thoughtkeep.turns import Facts, Owner, Plan
 from thoughtkeep_mitm import traffic
+from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.guard import fault_in, guarded
 from thoughtkeep_mitm.handovers import Handovers, Request
@@ -39,12 +39,7 @@ class Exchange:
     """One exchange under way."""
 
     id: str
-    endpoint: Endpoint
-    profile: Profile
-    group: str
-    tenant: str
-    ask: Ask
-    trail: Trail
+    asked: Asked
     journal: Journal
     plan: Plan = field(default_factory=Plan)
     answer: Answer | None = None
@@ -77,24 +72,21 @@ class Exchanges:
         if body is None:
             return
         exchange = self._begin(flow, body)
-        store, form = self.runtime.store(), exchange.endpoint.format
+        store, asked, form = self.runtime.store(), exchange.asked, body.endpoint.format
         signed = traffic.is_signed(flow.request)
         acts = mode == "on" and not signed
-        asked = Request(
-            flow, exchange.endpoint, exchange.profile, exchange.tenant, exchange.ask, exchange.trail, body.json
-        )
         places = self._handovers.places(asked)
-        facts = await self._facts(exchange, [*places, self._rescues.place(exchange.trail, exchange.group)])
-        found = matches(store.key, exchange.ask, exchange.trail, facts)
-        outcome = await self._handovers.apply(asked, places, found, facts, acts)
+        facts = await self._facts(exchange, [*places, self._rescues.place(asked)])
+        found = matches(store.key, asked.ask, asked.trail, facts)
+        outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, acts)
         plan = decide(
             store.key,
-            exchange.ask,
-            exchange.trail,
+            asked.ask,
+            asked.trail,
             facts,
             form,
-            exchange.profile,
-            exchange.group,
+            asked.profile,
+            asked.group,
             found=found,
             start=outcome.start,
             skip=self.runtime.settings.skip_value == "auto",
@@ -107,25 +99,16 @@ class Exchanges:
         if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
             edits = tuple(edit for edit in edits if edit.reason in NOT_ADDED)  # it did not fit with what we added
         plain = splice.apply(body.plain, edits) if edits else body.plain
-        plain = self._rescues.heed(exchange.lessons, exchange.endpoint, exchange.profile, plain)
+        plain = self._rescues.heed(exchange.lessons, asked, plain)
         edited = plain is not body.plain
         exchange.journal.handed_over(outcome, flow.metadata)
         exchange.journal.planned(plan, applied=edited, why="signed body" if signed else mode)
         if acts and self.runtime.settings.rescue == "on":
-            exchange.sent = Sent(
-                exchange.endpoint,
-                exchange.profile,
-                exchange.group,
-                exchange.tenant,
-                exchange.ask,
-                exchange.trail,
-                plain,
-                body.plain,
-            )
+            exchange.sent = Sent(asked, plain, body.plain)
         if edited:
             traffic.write_body(flow.request, plain)
         if acts and self.runtime.settings.repair_answers == "auto":
-            exchange.repairer = form.repairer(exchange.profile)
+            exchange.repairer = form.repairer(asked.profile)
             if exchange.repairer is not None:
                 flow.request.headers["accept-encoding"] = "identity"
 
@@ -135,23 +118,22 @@ class Exchanges:
         form = body.endpoint.format
         ask = form.read(body.json, body.endpoint)
         frames = form.frames(key, body.json, ask) if binds_thinking(ask.model) else ()
-        exchange = Exchange(
-            id=uuid4().hex,
+        asked = Asked(
             endpoint=body.endpoint,
             profile=profile_for(host),
             group=group_of(host, flow.request.port),
             tenant=traffic.tenant_of(key, flow),
             ask=ask,
             trail=trail(key, ask, frames),
-            journal=Journal(self.runtime.counts, flow.id[:8], host, ask),
         )
+        exchange = Exchange(uuid4().hex, asked, Journal(self.runtime.counts, flow.id[:8], host, ask))
         self._open[flow.id] = exchange
         exchange.journal.started()
         return exchange
 
     async def _facts(self, exchange: Exchange, places: list[str]) -> Facts:
-        store = self.runtime.store()
-        keys = keys_of(store.key, exchange.tenant, exchange.ask, exchange.trail)
+        store, asked = self.runtime.store(), exchange.asked
+        keys = keys_of(store.key, asked.tenant, asked.ask, asked.trail)
         keys = replace(keys, lineages=(*keys.lineages, *places))
         try:
             return await asyncio.wait_for(store.fetch(keys), FETCH_SECONDS)
@@ -167,7 +149,7 @@ class Exchanges:
         exchange = self._open.get(flow.id)
         if exchange is None or flow.response is None or not 200 <= flow.response.status_code < 300:
             return
-        streams = exchange.ask.streamed or "event-stream" in flow.response.headers.get("content-type", "").lower()
+        streams = exchange.asked.ask.streamed or "event-stream" in flow.response.headers.get("content-type", "").lower()
         passes = bool(flow.response.stream)  # a large plain answer under stream_large_bodies: seen now or never
         if not (streams or passes) or callable(flow.response.stream):  # another addon's own streaming is left alone
             return
@@ -179,10 +161,11 @@ class Exchanges:
         flow.response.stream = self._tee(flow, exchange, exchange.answer, repair)
 
     def _answer(self, exchange: Exchange, response: http.Response) -> Answer:
-        form = exchange.endpoint.format
+        asked = exchange.asked
+        form = asked.endpoint.format
         content_type = response.headers.get("content-type", "")
         encoding = response.headers.get("content-encoding", "")
-        return Answer(form.assembler(exchange.profile), form.ends, content_type, encoding)
+        return Answer(form.assembler(asked.profile), form.ends, content_type, encoding)
 
     def _tee(
         self, flow: http.HTTPFlow, exchange: Exchange, answer: Answer, repair: StreamRepair | None
@@ -276,16 +259,17 @@ class Exchanges:
 
     def _commit(self, exchange: Exchange, answer: Answer) -> None:
         """Put the turns into the store's memory; the same again where a later chunk amended them."""
-        owner = Owner(exchange.group, exchange.ask.model, answer.served, answer.upstream)
+        asked = exchange.asked
+        owner = Owner(asked.group, asked.ask.model, answer.served, answer.upstream)
         turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
         store = self.runtime.store()
         kept = keep(
             store.key,
             exchange.id,
-            exchange.tenant,
+            asked.tenant,
             owner,
-            exchange.ask,
-            exchange.trail,
+            asked.ask,
+            asked.trail,
             turns,
             time.time(),
             exchange.plan.since,

@@ -11,18 +11,17 @@ from urllib.parse import urlsplit
 from mitmproxy import http
 
 from thoughtkeep.endpoint import recognise
-from thoughtkeep.formats import Endpoint
 from thoughtkeep.handover import prompt
 from thoughtkeep.handover.detect import Decision, detect, replaced_tokens
 from thoughtkeep.handover.question import HEADERS, NoSummary, question, summary_of
 from thoughtkeep.handover.record import FORMAT, Handover, from_kept, places_of, to_kept
 from thoughtkeep.handover.rewrite import part, rewrite
 from thoughtkeep.handover.transcript import transcript
-from thoughtkeep.identity import Trail
-from thoughtkeep.profiles import Profile, profile_for
+from thoughtkeep.profiles import profile_for
 from thoughtkeep.replay import Match
-from thoughtkeep.turns import Ask, Edit, Facts, Json
+from thoughtkeep.turns import Edit, Facts, Json
 from thoughtkeep_mitm import upstream
+from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.control import HANDOVER, SWITCH_FROM
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.settings import summarisers
@@ -33,11 +32,7 @@ class Request:
     """The request at hand, as far as handovers need to know it."""
 
     flow: http.HTTPFlow
-    endpoint: Endpoint
-    profile: Profile
-    tenant: str
-    ask: Ask
-    trail: Trail
+    asked: Asked
     body: Json
 
 
@@ -62,11 +57,11 @@ class Handovers:
         self._runtime = runtime
         self._asking: dict[tuple[str, str], asyncio.Task[tuple[Handover, str]]] = {}
 
-    def places(self, request: Request) -> list[str]:
+    def places(self, asked: Asked) -> list[str]:
         """The lineages under which the store may know handovers of this conversation to this model."""
         if self._runtime.settings.handover == "off":
             return []
-        return places_of(self._runtime.store().key, request.trail, request.ask.model)
+        return places_of(self._runtime.store().key, asked.trail, asked.ask.model)
 
     async def apply(self, request: Request, places: list[str], found: list[Match], facts: Facts, act: bool) -> Outcome:
         """Replace the history of a request where that is due. With `act` False no summary is asked for."""
@@ -80,8 +75,8 @@ class Handovers:
         }
         settings, meta = self._runtime.settings, request.flow.metadata
         decision = detect(
-            request.ask,
-            request.trail,
+            request.asked.ask,
+            request.asked.trail,
             found,
             facts,
             stored,
@@ -99,7 +94,7 @@ class Handovers:
         reason = decision.reason
         if decision.border is None or decision.handover is None:
             return Outcome(reason, failed=failed, invoked=bool(failed), summary_ms=spent)
-        ask, form = request.ask, request.endpoint.format
+        ask, form = request.asked.ask, request.asked.endpoint.format
         text = decision.handover.text
         edits = rewrite(ask, form, decision.border, text, self._runtime.settings.summary_role)
         if edits is None:
@@ -116,22 +111,22 @@ class Handovers:
         )
 
     async def _switch(self, request: Request, place: str, decision: Decision) -> Outcome:
-        cut = part(request.ask, len(request.ask.said), decision.border or 0)
+        cut = part(request.asked.ask, len(request.asked.ask.said), decision.border or 0)
         if cut is None or not cut.history:
             return self._reuse(request, Decision("no_user_turn", decision.border, decision.handover))
         began = time.monotonic()
-        asking = self._asking.get((request.tenant, place))
+        asking = self._asking.get((request.asked.tenant, place))
         if asking is None:
             earlier = decision.handover.text if decision.handover else ""
             asking = self._runtime.spawn(self._make(request, place, transcript(cut.history), earlier, decision.source))
-            self._asking[request.tenant, place] = asking
-            asking.add_done_callback(lambda _: self._asking.pop((request.tenant, place), None))
+            self._asking[request.asked.tenant, place] = asking
+            asking.add_done_callback(lambda _: self._asking.pop((request.asked.tenant, place), None))
         # Shielded: a client that leaves must not take the summary away from those who wait for the same one.
         made, why = await asyncio.shield(asking)
         spent = round((time.monotonic() - began) * 1000)
         if why:
             return self._reuse(request, Decision("summary_failed", decision.border, decision.handover), why, spent)
-        done = self._reuse(request, Decision("switch", len(request.ask.said), made), spent=spent)
+        done = self._reuse(request, Decision("switch", len(request.asked.ask.said), made), spent=spent)
         return replace(done, invoked=True)
 
     async def _make(self, request: Request, place: str, told: str, earlier: str, source: str) -> tuple[Handover, str]:
@@ -145,15 +140,15 @@ class Handovers:
             why = f"fault: {type(fault).__name__}"
         made = Handover(text, time.time(), source)
         store = self._runtime.store()
-        store.put(to_kept(made, place, request.tenant, request.trail.root, request.ask.model))
+        store.put(to_kept(made, place, request.asked.tenant, request.asked.trail.root, request.asked.ask.model))
         return made, why
 
     async def _ask(self, request: Request, told: str, earlier: str) -> str:
         """Ask a model. Raises Failed or NoSummary."""
         settings = self._runtime.settings
-        endpoint, profile = request.endpoint, request.profile
+        endpoint, profile = request.asked.endpoint, request.asked.profile
         url, headers, body = request.flow.request.url, self._headers(request.flow), request.body
-        model = _summariser(settings.handover_model, request.ask.model)
+        model = _summariser(settings.handover_model, request.asked.ask.model)
         if settings.handover_url:
             url, body = settings.handover_url, {"max_tokens": 1, "messages": [], "input": "", "contents": []}
             parts = urlsplit(url)

@@ -7,15 +7,13 @@ from mitmproxy import http
 
 from thoughtkeep import splice
 from thoughtkeep.decode import pack
-from thoughtkeep.formats import Endpoint
-from thoughtkeep.identity import Trail
 from thoughtkeep.jsontext import loads
-from thoughtkeep.profiles import Profile
 from thoughtkeep.rescue.fault import read_fault
 from thoughtkeep.rescue.lesson import FORMAT, Lesson, from_kept, place_of, to_kept
 from thoughtkeep.rescue.repair import repair
-from thoughtkeep.turns import Ask, Facts
+from thoughtkeep.turns import Facts
 from thoughtkeep_mitm import upstream
+from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.runtime import Runtime
 
 # How much of a refusal is read, in characters.
@@ -33,12 +31,7 @@ _OWN_HEADERS = ("content-length", "transfer-encoding", "connection", "host")
 class Sent:
     """A request as it went upstream, decoded; `client` is the client's own."""
 
-    endpoint: Endpoint
-    profile: Profile
-    group: str
-    tenant: str
-    ask: Ask
-    trail: Trail
+    asked: Asked
     plain: bytes
     client: bytes
 
@@ -58,20 +51,20 @@ class Rescues:
     def _skips(self) -> bool:
         return self._runtime.settings.skip_value == "auto"
 
-    def place(self, trail: Trail, group: str) -> str:
+    def place(self, asked: Asked) -> str:
         """The lineage under which the store may know lessons of this conversation."""
-        return place_of(self._runtime.store().key, trail.root, group)
+        return place_of(self._runtime.store().key, asked.trail.root, asked.group)
 
     def taught(self, facts: Facts) -> list[Lesson]:
         """The lessons among what the store knows."""
         return [from_kept(kept) for kept in facts.turns if kept.format == FORMAT]
 
-    def heed(self, lessons: list[Lesson], endpoint: Endpoint, profile: Profile, plain: bytes) -> bytes:
+    def heed(self, lessons: list[Lesson], asked: Asked, plain: bytes) -> bytes:
         """A request body without what was refused before in this conversation; the very same where nothing is."""
         key = self._runtime.store().key
         for lesson in lessons:
-            ask = endpoint.format.read(loads(plain), endpoint)
-            edits = repair(key, ask, profile, lesson.fault, lesson.marks, skip=self._skips).edits
+            ask = asked.endpoint.format.read(loads(plain), asked.endpoint)
+            edits = repair(key, ask, asked.profile, lesson.fault, lesson.marks, skip=self._skips).edits
             if edits:
                 plain = splice.apply(plain, edits)
         return plain
@@ -84,8 +77,9 @@ class Rescues:
         response = flow.response
         if response is None or response.raw_content is None:
             return ""
+        asked = sent.asked
         text = (response.get_text(strict=False) or "")[:MAX_TEXT]
-        fault = read_fault(sent.endpoint.format.name, response.status_code, text)
+        fault = read_fault(asked.endpoint.format.name, response.status_code, text)
         if fault is None:
             return ""
         key = self._runtime.store().key
@@ -95,8 +89,8 @@ class Rescues:
                 return ""
             plain = sent.client
         else:
-            ask = sent.endpoint.format.read(loads(sent.plain), sent.endpoint)
-            repaired = repair(key, ask, sent.profile, fault, skip=self._skips)
+            ask = asked.endpoint.format.read(loads(sent.plain), asked.endpoint)
+            repaired = repair(key, ask, asked.profile, fault, skip=self._skips)
             plain, marks = splice.apply(sent.plain, repaired.edits), repaired.marks
             if plain == sent.plain:
                 return f"{fault.kind}, nothing to repair"
@@ -121,7 +115,7 @@ class Rescues:
         flow.response = second
         before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
         lesson = Lesson(fault, tuple(dict.fromkeys([*before, *marks])))
-        place = self.place(sent.trail, sent.group)
-        kept = to_kept(lesson, place, sent.tenant, sent.trail.root, sent.group, sent.ask.model, time.time())
+        place = self.place(asked)
+        kept = to_kept(lesson, place, asked.tenant, asked.trail.root, asked.group, asked.ask.model, time.time())
         self._runtime.store().put(kept)
         return f"{fault.kind}, rescued"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from uuid import uuid4
 
 import httpx
 
-from e2e.kit import ADDON, BACKSTAGE, HERE, client
+from e2e.kit import ADDON, AMPLE, BACKSTAGE, HERE, backstage, client
 from e2e.upstream import Line, Request, Upstream
 from proxy import Proxy
 
@@ -128,6 +129,17 @@ class Board:
         """An answer of these bytes."""
         return lambda request, line: line.answer(body, {"content-type": kind}, status)
 
+    def hold(self) -> threading.Event:
+        """Keep summaries waiting until the event is set."""
+        go, answer = threading.Event(), self.summarise
+
+        def held(request: Request, line: Line) -> None:
+            go.wait(2 * AMPLE)
+            answer(request, line)
+
+        self.summarise = held
+        return go
+
     def script(self, request: Request, line: Line) -> None:
         """See Upstream."""
         asks = _ASKS in request.body
@@ -138,6 +150,16 @@ class Board:
             self.summarise(request, line)
         else:
             line.answer(json.dumps(self.shape.answer(f"Answer {count}.")).encode(), JSON)
+
+
+@contextmanager
+def impatient(proxy: Proxy) -> Iterator[None]:
+    """For a while summaries are waited for one second only."""
+    backstage(proxy, thoughtkeep_handover_timeout=1)
+    try:
+        yield
+    finally:
+        backstage(proxy, thoughtkeep_handover_timeout=20)
 
 
 @dataclass

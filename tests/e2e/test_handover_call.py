@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from e2e.kit import AMPLE, backstage, wait_for
-from e2e.switching import SHAPES, SUMMARY, TAG, Board, Session, handing, told, warnings
+from e2e.kit import wait_for
+from e2e.switching import SHAPES, SUMMARY, TAG, Board, Session, handing, impatient, told, warnings
 from e2e.upstream import Line, Request, Upstream
 from proxy import Proxy
 
@@ -102,10 +102,9 @@ def test_a_summary_that_somebody_holds_back_is_given_up_in_time_and_never_sent(p
     with Upstream(board.script) as upstream:
         session = Session(proxy, upstream.url)
         session.turn("model-a")
-        backstage(proxy, thoughtkeep_handover_timeout=1)
-        before = len(proxy.log())
-        session.turn("model-b", **{"x-test-pause": "yes"})
-        backstage(proxy, thoughtkeep_handover_timeout=20)
+        with impatient(proxy):
+            before = len(proxy.log())
+            session.turn("model-b", **{"x-test-pause": "yes"})
         assert TAG not in board.turns[1].body.decode()
         assert len(warnings(proxy, before)) == 1
         assert board.summaries == []
@@ -139,14 +138,8 @@ def test_where_large_bodies_are_streamed_the_summary_is_not(chunked: bool) -> No
 
 
 def test_a_summariser_that_is_slow_delays_nobody_else(proxy: Proxy) -> None:
-    board, go = Board(), threading.Event()
-    answer = board.summarise
-
-    def slow(request: Request, line: Line) -> None:
-        go.wait(2 * AMPLE)
-        answer(request, line)
-
-    board.summarise = slow
+    board = Board()
+    go = board.hold()
     with Upstream(board.script) as upstream:
         session, other = Session(proxy, upstream.url), Session(proxy, upstream.url)
         session.turn("model-a")
@@ -165,14 +158,8 @@ def test_a_summariser_that_is_slow_delays_nobody_else(proxy: Proxy) -> None:
 
 
 def test_requests_that_want_the_same_summary_share_it(proxy: Proxy) -> None:
-    board, go = Board(), threading.Event()
-    answer = board.summarise
-
-    def held(request: Request, line: Line) -> None:
-        go.wait(2 * AMPLE)
-        answer(request, line)
-
-    board.summarise = held
+    board = Board()
+    go = board.hold()
     with Upstream(board.script) as upstream:
         session = Session(proxy, upstream.url)
         session.turn("model-a")
@@ -192,14 +179,8 @@ def test_requests_that_want_the_same_summary_share_it(proxy: Proxy) -> None:
 
 
 def test_a_client_that_leaves_does_not_take_the_summary_from_others(proxy: Proxy) -> None:
-    board, go = Board(), threading.Event()
-    answer = board.summarise
-
-    def held(request: Request, line: Line) -> None:
-        go.wait(2 * AMPLE)
-        answer(request, line)
-
-    board.summarise = held
+    board = Board()
+    go = board.hold()
     with Upstream(board.script) as upstream:
         session = Session(proxy, upstream.url)
         session.turn("model-a")

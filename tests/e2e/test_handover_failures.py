@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from e2e.kit import backstage, wait_for
-from e2e.switching import SUMMARY, TAG, Board, Session, handing, warnings
+from e2e.kit import wait_for
+from e2e.switching import SUMMARY, TAG, Board, Session, handing, impatient, warnings
 from e2e.upstream import Line, Request, Upstream
 from proxy import Proxy
 
@@ -101,20 +101,16 @@ def test_a_summariser_that_says_nothing_is_left_when_its_time_is_up(proxy: Proxy
     board = Board()
     left: list[bool] = []
     board.summarise = lambda request, line: left.append(line.wait_until_left())
-    backstage(proxy, thoughtkeep_handover_timeout=1)
-    try:
-        with Upstream(board.script) as upstream:
-            session = Session(proxy, upstream.url)
-            session.turn("model-a")
-            before = len(proxy.log())
-            session.turn("model-b")
-            assert TAG not in board.turns[1].body.decode()
-            (line,) = warnings(proxy, before)
-            assert "no answer within 1 s" in line
-            wait_for(lambda: left)
-            assert left == [True]
-    finally:
-        backstage(proxy, thoughtkeep_handover_timeout=20)
+    with impatient(proxy), Upstream(board.script) as upstream:
+        session = Session(proxy, upstream.url)
+        session.turn("model-a")
+        before = len(proxy.log())
+        session.turn("model-b")
+        assert TAG not in board.turns[1].body.decode()
+        (line,) = warnings(proxy, before)
+        assert "no answer within 1 s" in line
+        wait_for(lambda: left)
+        assert left == [True]
 
 
 def test_a_summariser_that_stops_in_mid_answer_is_left_when_its_time_is_up(proxy: Proxy) -> None:
@@ -126,19 +122,15 @@ def test_a_summariser_that_stops_in_mid_answer_is_left_when_its_time_is_up(proxy
         left.append(line.wait_until_left())
 
     board.summarise = stop
-    backstage(proxy, thoughtkeep_handover_timeout=1)
-    try:
-        with Upstream(board.script) as upstream:
-            session = Session(proxy, upstream.url)
-            session.turn("model-a")
-            before = len(proxy.log())
-            session.turn("model-b")
-            assert TAG not in board.turns[1].body.decode()
-            assert len(warnings(proxy, before)) == 1
-            wait_for(lambda: left)
-            assert left == [True]
-    finally:
-        backstage(proxy, thoughtkeep_handover_timeout=20)
+    with impatient(proxy), Upstream(board.script) as upstream:
+        session = Session(proxy, upstream.url)
+        session.turn("model-a")
+        before = len(proxy.log())
+        session.turn("model-b")
+        assert TAG not in board.turns[1].body.decode()
+        assert len(warnings(proxy, before)) == 1
+        wait_for(lambda: left)
+        assert left == [True]
 
 
 def test_an_answer_without_an_end_in_size_is_given_up(proxy: Proxy) -> None:

@@ -239,12 +239,12 @@ def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:
     for number, piece in enumerate(issued):
         if piece.kind is Kind.THOUGHT:
             to[number] = thoughts.get(number)
-    taken = {match for match in to if match is not None}
+    taken = set(to)
     for number, piece in enumerate(issued):
         if to[number] is None and piece.kind in (Kind.TEXT, Kind.OTHER):
             same = (n for n, o in enumerate(told) if n not in taken and o.kind is piece.kind and o.text == piece.text)
             to[number] = next(same, None)
-            taken.add(-1 if to[number] is None else to[number] or 0)
+            taken.add(to[number])
     return to
 
 
