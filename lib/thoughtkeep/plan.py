@@ -14,7 +14,7 @@ from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
 from thoughtkeep.rescue import skip as skip_value
-from thoughtkeep.rescue.skip import open_steps, put_skip
+from thoughtkeep.rescue.skip import demands_signature, open_steps, put_skip
 from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said
 
 # The reasons of edits that put nothing back: they go on where a request has become too long by what was put back.
@@ -70,19 +70,28 @@ def decide(
             for number, said in enumerate(ask.said)
             if number >= start and number not in told and said.calls and not _has_state(said)
         ]
-    if skip:
-        own = [match for match in found if match.kept.format == ask.format]
-        own = [match for match in own if not withheld(profile, group, ask, match.kept)]
-        known_steps = {number for match in own for number in match.said}
-        gone = {edit.at for edit in cleaned if edit.op is Op.DROP}
-        for number in open_steps(ask):
-            if number >= start and number not in known_steps:
-                said = ask.said[number]
-                places = [message.at for message in said.messages] + [piece.at for piece in said.pieces if piece.at]
-                taken = any(at in gone for at in places)
-                cleaned += put_skip(ask, said, profile, replace=taken)
+    if skip and demands_signature(ask.model):
+        cleaned += _stand_ins(ask, found, cleaned, profile, group, start)
     edits = cleaned + [edit for number in sorted(due) for edit in due[number]]
     return Plan(tuple(edits), tuple(missed), known, _since(ask, due))
+
+
+def _stand_ins(
+    ask: Ask, found: list[Match], cleaned: list[Edit], profile: Profile, group: str, start: int
+) -> list[Edit]:
+    """Google's stand-in on each step of the current turn whose signature nobody has, or whose own was taken out."""
+    own = [match for match in found if match.kept.format == ask.format]
+    own = [match for match in own if not withheld(profile, group, ask, match.kept)]
+    known = {number for match in own for number in match.said}
+    gone = {edit.at for edit in cleaned if edit.op is Op.DROP}
+    edits: list[Edit] = []
+    for number in open_steps(ask):
+        if number < start or number in known:
+            continue
+        said = ask.said[number]
+        places = [message.at for message in said.messages] + [piece.at for piece in said.pieces if piece.at]
+        edits += put_skip(ask, said, profile, replace=any(at in gone for at in places))
+    return edits
 
 
 def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
