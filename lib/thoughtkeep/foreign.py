@@ -13,7 +13,7 @@ from thoughtkeep.identity import Trail, same_base64, values
 from thoughtkeep.jsontext import strings
 from thoughtkeep.mend import same_words
 from thoughtkeep.profiles import PROSE, Profile, family_of, reads
-from thoughtkeep.replay import Match
+from thoughtkeep.replay import Match, origins
 from thoughtkeep.turns import Ask, Edit, Facts, Json, Kept, Kind, Op, Origin, Owner, Path, Piece, Said
 
 TAKEN_OUT = "state of another model taken out"
@@ -59,13 +59,10 @@ def _makers(trail: Trail, found: Sequence[Match], facts: Facts) -> Iterator[tupl
         for number in match.said:
             own.add(number)
             yield number, match.kept
-    by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places)}
-    for origin in facts.origins:
-        for after in origin.after:
-            place = by_place.get((origin.lineage, after))
-            if place is not None and place not in own and after != origin.lineage:
-                own.add(place)
-                yield place, origin
+    for number, origin in origins(trail, facts):
+        if number not in own:
+            own.add(number)
+            yield number, origin
 
 
 def _of_turn(kept: Kept) -> _Known:

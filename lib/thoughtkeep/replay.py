@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from thoughtkeep.identity import Place, Trail, bare, opaque_values, visible
-from thoughtkeep.turns import Ask, Call, Facts, Kept, Keys, Said
+from thoughtkeep.turns import Ask, Call, Facts, Kept, Keys, Origin, Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,16 @@ def keys_of(key: bytes, tenant: str, ask: Ask, trail: Trail) -> Keys:
     values = dict.fromkeys(value for said in ask.said for value in opaque_values(key, said))
     lineages = dict.fromkeys(place.lineage for place in trail.places)
     return Keys(tenant, tuple(lineages), tuple(ids), tuple(values))
+
+
+def origins(trail: Trail, facts: Facts) -> Iterator[tuple[int, Origin]]:
+    """The turns of the request that any tenant's turn stands for by its place, by number, each with what is known."""
+    by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places)}
+    for origin in facts.origins:
+        for after in origin.after:
+            number = by_place.get((origin.lineage, after))
+            if number is not None and after != origin.lineage:
+                yield number, origin
 
 
 def matches(key: bytes, ask: Ask, trail: Trail, facts: Facts) -> list[Match]:

@@ -14,7 +14,7 @@ from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
 from thoughtkeep.formats.chat_repair import ChatRepairer
-from thoughtkeep.formats.conversation import Conversation, mark_of
+from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import bare, visible
 from thoughtkeep.mend import mend, same_words
@@ -72,7 +72,7 @@ class ChatFormat:
             elif role in ("tool", "function"):
                 answered = message.get("tool_call_id") or message.get("name")
                 content = message.get("content")
-                talk.result(at, str(answered or ""), _words(content), mark=mark_of(content))
+                talk.result(at, str(answered or ""), words_of(content), mark=mark_of(content))
             else:
                 _heard(talk, message.get("content"), (*at, "content"), role == "user")
         choices = body.get("n")
@@ -158,15 +158,6 @@ def _heard(talk: Conversation, content: Json, at: Path, speaks: bool) -> None:
         return
     for number, part in enumerate(content):
         talk.heard(part, at=message, block=(*at, number), speaks=speaks)
-
-
-def _words(content: Json) -> str:
-    """The text of a message's content, for comparison only."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(str(block["text"]) for block in content if isinstance(block, dict) and "text" in block)
 
 
 def _thinking(body: Mapping[str, Json]) -> Thinking:

@@ -101,6 +101,14 @@ class Conversation:
         }
 
 
+def words_of(content: Json) -> str:
+    """The words of a result's content: a string, or a list of typed parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+
+
 def mark_of(content: Json) -> str:
     """A stand-in for what of some content is no text (images, files), cache marks left out; empty where all is."""
     parts = content if isinstance(content, list) else ()

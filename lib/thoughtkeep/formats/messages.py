@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
-from thoughtkeep.formats.conversation import Conversation, mark_of
+from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
 from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, block_piece
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import digest, is_base64, same_base64
@@ -189,16 +189,9 @@ def _user_blocks(talk: Conversation, content: Json, at: Path) -> None:
         if block.get("type") == "tool_result":
             answered = str(block.get("tool_use_id") or "")
             content = block.get("content")
-            talk.result((*at, number), answered, _text(content), message=at[:-1], mark=mark_of(content))
+            talk.result((*at, number), answered, words_of(content), message=at[:-1], mark=mark_of(content))
         else:
             talk.heard(block, at=at[:-1], block=(*at, number))
-
-
-def _text(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    blocks = _blocks(content)
-    return "\n".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)
 
 
 def _thinking(setting: Json) -> Thinking:

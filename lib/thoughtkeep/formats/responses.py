@@ -11,7 +11,7 @@ from typing import Literal
 
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
-from thoughtkeep.formats.conversation import Conversation, mark_of
+from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
 from thoughtkeep.formats.responses_answer import ResponsesAssembler, is_said, item_piece
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
@@ -57,7 +57,7 @@ class ResponsesFormat:
             if is_said(item):
                 talk.assistant(at, {}, [item_piece(item, at)])
             elif isinstance(call_id := item.get("call_id"), str):
-                talk.result(at, call_id, _words(item.get("output")), mark=mark_of(item.get("output")))
+                talk.result(at, call_id, words_of(item.get("output")), mark=mark_of(item.get("output")))
             else:
                 _heard(talk, item, at)
         if isinstance(items, str):
@@ -178,13 +178,6 @@ def _heard(talk: Conversation, item: Mapping[str, Json], at: Path) -> None:
         talk.heard(part, at=at, block=(*at, "content", number), speaks=speaks)
     if not isinstance(content, list):
         talk.heard(item, at=at, block=at, speaks=speaks)
-
-
-def _words(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
 def _echo(piece: Piece, told: Sequence[Piece], follower: int, taken: set[int], others: Collection[Json]) -> int | None:

@@ -12,7 +12,7 @@ from thoughtkeep.handover.record import Handover
 from thoughtkeep.handover.rewrite import part
 from thoughtkeep.identity import Trail
 from thoughtkeep.profiles import plain_model
-from thoughtkeep.replay import Match
+from thoughtkeep.replay import Match, origins
 from thoughtkeep.turns import Ask, Facts, Who
 
 # How long a provider's prompt cache stays warm, in seconds (five minutes is the usual default).
@@ -28,7 +28,7 @@ class Decision:
 
     `border` is the place before which history is replaced, by number (that of the assistant turn behind it, their count
     for the end), None where nothing is. `handover` is the stored one that does it. `make` says that a summary is to be
-    made for the end; `base` then is the stored handover that it builds on. `reason` is for log and plan.
+    made for the end, on top of `handover` where there is one. `reason` is for log and plan.
     """
 
     reason: str
@@ -94,12 +94,9 @@ def _makers(ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start:
     """Who made the captured assistant turns from `start` on, and when: of this tenant, and of any other that the
     same conversation was carried on with (a change of vendor changes the key)."""
     makers = {match.said[-1]: (match.kept.owner.model, match.kept.made) for match in found if match.said[0] >= start}
-    by_place = {(place.lineage, place.after): number for number, place in enumerate(trail.places) if number >= start}
-    for origin in facts.origins:
-        for after in origin.after:
-            number = by_place.get((origin.lineage, after))
-            if number is not None and after != origin.lineage and number not in makers:
-                makers[number] = (origin.owner.model, origin.made)
+    for number, origin in origins(trail, facts):
+        if number >= start and number not in makers:
+            makers[number] = (origin.owner.model, origin.made)
     return makers
 
 

@@ -20,8 +20,7 @@ _HEADS = {Who.USER: "USER", Who.ASSISTANT: "ASSISTANT", Who.RESULT: "RESULT of",
 def transcript(talk: Iterable[Utterance], limit: int = LIMIT) -> str:
     """The text of what was said, its middle cut out (and that said) where it is longer than `limit` characters."""
     parts = [part for uttered in talk if (part := line(uttered))]
-    text = "\n\n".join(parts)
-    return text if len(text) <= limit else cut(text, limit)
+    return cut("\n\n".join(parts), limit)
 
 
 def line(uttered: Utterance, limit: int = RESULT_LIMIT) -> str:
