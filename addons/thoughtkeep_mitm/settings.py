@@ -41,6 +41,11 @@ class Settings(BaseModel):
     handover_timeout: int = Field(default=20, ge=1, le=600)
     handover_max_tokens: int = Field(default=1200, ge=100, le=32_000)
     summary_role: Literal["user", "assistant"] = "user"
+    response_header: Literal["on", "off"] = "off"
+    turn_log: str = ""
+    max_body_mb: int = Field(default=16, ge=0, le=1000)
+    keep_flows: int = Field(default=0, ge=0)
+    redact_saved: Literal["on", "off"] = "off"
 
     @field_validator("store")
     @classmethod
@@ -193,6 +198,43 @@ OPTIONS = (
         "user",
         "user: the summary stands in front of the user's words. assistant: in a message of the assistant before them.",
         ("user", "assistant"),
+    ),
+    _Option(
+        "response_header",
+        str,
+        "off",
+        "on: the header x-thoughtkeep of each answer says in a word what was done: unchanged, restored, cleaned, "
+        "handover, rescued, repaired. off: answers have no such header.",
+        ("on", "off"),
+    ),
+    _Option(
+        "turn_log",
+        str,
+        "",
+        "A file to which each exchange adds one line of JSON: what was kept, restored, handed over; no words, no "
+        "secrets. Empty: none.",
+    ),
+    _Option(
+        "max_body_mb",
+        int,
+        16,
+        "Megabytes of a streamed answer that are kept for mitmproxy's views and saved flows; of a longer one nothing "
+        "is. 0: streamed answers are never kept.",
+    ),
+    _Option(
+        "keep_flows",
+        int,
+        0,
+        "How many flows mitmweb and mitmproxy keep: older ones that are over go, with their bodies, but for those that "
+        "you marked. 0: all are kept.",
+    ),
+    _Option(
+        "redact_saved",
+        str,
+        "off",
+        "on: when an exchange is over its credentials are taken out of the flow, so that no saved file holds them (it "
+        "can then not be replayed). off: flows stay as they were.",
+        ("on", "off"),
     ),
 )
 
