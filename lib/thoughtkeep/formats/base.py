@@ -104,8 +104,11 @@ class Format(Protocol):
         `body` is that of the request at hand, `keep` the keys of it that must come along.
         """
 
+    def model_path(self, path: str, model: str) -> str:
+        """The path of a request (its query included), naming another model where it names one."""
+
     def question_path(self, path: str, model: str) -> str:
-        """The path of such a request, made from that of the request at hand (its query included)."""
+        """The path of such a question, made from that of the request at hand (its query included)."""
 
     def repairer(self, profile: Profile) -> Repairer | None:
         """What repairs the answers of a vendor that clients cannot read; None where they can."""

@@ -126,11 +126,15 @@ class ChatFormat:
         kept = {key: body[key] for key in keep if key in body} | ({limit: max_tokens} if limit else {})
         return {"model": model, "messages": [self.message("user", text)], "stream": False, **kept}
 
-    def question_path(self, path: str, model: str) -> str:
+    def model_path(self, path: str, model: str) -> str:
         """See Format. Only Databricks and Azure have the model in the path."""
         for pattern in (r"(/serving-endpoints/)[^/?]+(/invocations)", r"(/deployments/)[^/?]+(/chat/)"):
             path = re.sub(pattern, lambda found: found[1] + quote(model, safe="") + found[2], path)
         return path
+
+    def question_path(self, path: str, model: str) -> str:
+        """See Format."""
+        return self.model_path(path, model)
 
     def repairer(self, profile: Profile) -> Repairer | None:
         """See Format."""

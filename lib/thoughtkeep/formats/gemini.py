@@ -126,11 +126,14 @@ class GeminiFormat:
         kept = {key: body[key] for key in keep if key in body}
         return {"model": model, **kept, "request": asked}
 
+    def model_path(self, path: str, model: str) -> str:
+        """See Format."""
+        return re.sub(r"/models/[^/:]+:", lambda _: f"/models/{quote(model, safe='')}:", path)
+
     def question_path(self, path: str, model: str) -> str:
         """See Format."""
         plain, _, query = path.partition("?")
-        plain = re.sub(r":streamGenerateContent$", ":generateContent", plain)
-        plain = re.sub(r"/models/[^/:]+:", lambda _: f"/models/{quote(model, safe='')}:", plain)
+        plain = self.model_path(re.sub(r":streamGenerateContent$", ":generateContent", plain), model)
         rest = "&".join(word for word in query.split("&") if word and word != "alt=sse")
         return f"{plain}?{rest}" if rest else plain
 

@@ -136,10 +136,13 @@ class MessagesFormat:
             return {"anthropic_version": body["anthropic_version"], **asked}
         return {"model": model, **asked}
 
+    def model_path(self, path: str, model: str) -> str:
+        """See Format. Only Vertex has the model in the path."""
+        return re.sub(r"(/anthropic/models/)[^/:]+:", lambda found: f"{found[1]}{quote(model, safe='@')}:", path)
+
     def question_path(self, path: str, model: str) -> str:
         """See Format."""
-        path = re.sub(r":streamRawPredict", ":rawPredict", path)
-        return re.sub(r"(/anthropic/models/)[^/:]+:", lambda found: f"{found[1]}{quote(model, safe='@')}:", path)
+        return self.model_path(path.replace(":streamRawPredict", ":rawPredict"), model)
 
     def repairer(self, profile: Profile) -> Repairer | None:
         """See Format."""

@@ -133,6 +133,10 @@ class ResponsesFormat:
         limit = {"max_output_tokens": max_tokens} if "max_output_tokens" in body else {}
         return {"model": model, "input": [self.message("user", text)], "stream": False, **kept, **limit}
 
+    def model_path(self, path: str, model: str) -> str:
+        """See Format."""
+        return path
+
     def question_path(self, path: str, model: str) -> str:
         """See Format."""
         return path

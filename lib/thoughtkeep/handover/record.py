@@ -1,12 +1,12 @@
-"""A handover in the store: kept like a turn, under the place where the conversation changed hands.
+"""A handover in the store: a note at the place where the conversation changed hands.
 
-So it lives and is forgotten with its conversation, and needs nothing of its own from a store. Its place is digested
-with the target model: the same conversation may be handed to several.
+The place is digested with the target model: the same conversation may be handed to several.
 """
 
 from dataclasses import dataclass
 
 from thoughtkeep.identity import Trail, digest
+from thoughtkeep.note import note
 from thoughtkeep.profiles import plain_model
 from thoughtkeep.turns import Kept, Kind, Owner, Piece, Turn
 
@@ -37,20 +37,9 @@ def places_of(key: bytes, trail: Trail, model: str) -> list[str]:
 
 def to_kept(handover: Handover, place: str, tenant: str, root: str, model: str) -> Kept:
     """As the store keeps it. The same place is written once: a second try replaces the first."""
-    return Kept(
-        id=f"{FORMAT}-{tenant[:16]}-{place}",
-        tenant=tenant,
-        owner=Owner(FORMAT, model, handover.source),
-        format=FORMAT,
-        root=root,
-        lineage=place,
-        after=(),
-        context=place,
-        near="",
-        thinking="absent",
-        made=handover.made,
-        turn=Turn((Piece(Kind.TEXT, handover.text),), complete=bool(handover.text)),
-    )
+    owner = Owner(FORMAT, model, handover.source)
+    turn = Turn((Piece(Kind.TEXT, handover.text),), complete=bool(handover.text))
+    return note(FORMAT, "", place, tenant, root, owner, turn, handover.made)
 
 
 def from_kept(kept: Kept) -> Handover:

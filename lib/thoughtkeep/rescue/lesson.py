@@ -1,8 +1,9 @@
-"""What a rescue taught, in the store: kept like a turn under its conversation, so that it is rescued once."""
+"""What a rescue taught, in the store: a note of its conversation, so that it is rescued once."""
 
 from dataclasses import dataclass
 
 from thoughtkeep.identity import digest
+from thoughtkeep.note import note
 from thoughtkeep.rescue.fault import Fault
 from thoughtkeep.turns import Kept, Owner, Turn
 
@@ -26,20 +27,7 @@ def to_kept(lesson: Lesson, place: str, tenant: str, root: str, group: str, mode
     """As the store keeps it: one a conversation and kind. `now` is in Unix seconds."""
     fault = lesson.fault
     state = {"kind": fault.kind, "named": list(fault.named), "marks": list(lesson.marks)}
-    return Kept(
-        id=f"{FORMAT}-{tenant[:16]}-{place}-{fault.kind}",
-        tenant=tenant,
-        owner=Owner(group, model),
-        format=FORMAT,
-        root=root,
-        lineage=place,
-        after=(),
-        context=place,
-        near="",
-        thinking="absent",
-        made=now,
-        turn=Turn((), state),
-    )
+    return note(FORMAT, fault.kind, place, tenant, root, Owner(group, model), Turn((), state), now)
 
 
 def from_kept(kept: Kept) -> Lesson:
