@@ -76,6 +76,11 @@ class Answer:
         return self._assembler.tokens
 
     @property
+    def reason(self) -> str:
+        """Why the answer ended, in the provider's words; empty until it says."""
+        return self._assembler.reason
+
+    @property
     def failed(self) -> bool:
         """Whether the answer told of an error in its midst."""
         return self._assembler.failed

@@ -32,7 +32,7 @@ _THINK_TAGS = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:-]{24,}")
 
 # Keys whose values are opaque however short they are, and keys whose values only say what stands beside them.
-_OPAQUE_KEYS = frozenset("signature data encrypted_content thoughtSignature thought_signature reasoning_opaque".split())
+OPAQUE_KEYS = frozenset("signature data encrypted_content thoughtSignature thought_signature reasoning_opaque".split())
 _LABELS = frozenset(("type", "format", "index", "name", "status"))
 
 # Sixteen bytes: 2**64 turns before a chance collision.
@@ -159,7 +159,7 @@ def values(key: bytes, found: Iterable[Json]) -> tuple[str, ...]:
     while stack:
         name, value = stack.pop()
         if isinstance(value, str):
-            if value and (name in _OPAQUE_KEYS or _OPAQUE.fullmatch(value)):
+            if value and (name in OPAQUE_KEYS or _OPAQUE.fullmatch(value)):
                 texts[same_base64(value)] = None
         elif isinstance(value, Mapping):
             stack += [(inner, value[inner]) for inner in reversed(value) if inner not in _LABELS]

@@ -1,7 +1,7 @@
 """Foreign words as lines that are safe to show, and short enough to read.
 
 Whatever is shown of a request or an answer goes through here: no control character, no escape sequence and no
-direction mark reaches a terminal or a page, no line is longer than `WIDTH`, and of what is opaque (signatures,
+direction mark reaches a terminal or a page, no line is much longer than `WIDTH`, and of what is opaque (signatures,
 ciphertext) only its size and a digest are shown, never a piece of it.
 """
 
@@ -22,8 +22,8 @@ _LAST = 3
 # One line of a single value shows so many characters.
 SHORT = 120
 
-# No white space, and long: nobody's words. Data URLs (images in a request) are among them.
-_OPAQUE = re.compile(r"[!-~]{48,}")
+# No white space but around it, and long: nobody's words. Data URLs (images in a request) are among them.
+_OPAQUE = re.compile(r"\s*[!-~]{48,}\s*")
 
 # Joiners and variation selectors are part of letters and pictures, though they show nothing by themselves.
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
@@ -39,7 +39,9 @@ def printable(text: str) -> str:
 def _escaped(char: str) -> str:
     number = ord(char)
     known = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char)
-    return known or (f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}")
+    return known or (
+        f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
+    )
 
 
 def fingerprint(text: str) -> str:
@@ -69,25 +71,28 @@ def short(text: str, limit: int = SHORT) -> str:
     if is_opaque(text):
         return digest(text)
     line = printable(text[: limit + 1])
-    if len(text) <= limit and len(line) <= 2 * limit:
+    if len(line) <= limit:
         return line
     return f"{line[:limit]}\u2026 \u2039{size(len(text))}, {fingerprint(text)}\u203a"
 
 
 def fold(text: str, lines: int = LINES) -> list[str]:
-    """A text as lines: its beginning and its end where it is long, and between them what folded away.
+    """A text as lines, at most `lines` and one: see `folded`."""
+    return [digest(text)] if is_opaque(text) else folded(text.splitlines(), lines)
 
-    Two texts that differ anywhere have different lines: what folds away is named by its digest.
+
+def folded(told: Sequence[str], lines: int = LINES) -> list[str]:
+    """Lines that are safe to show: the first and the last of many, and between them what folded away.
+
+    What folds away or is cut is named by its digest: it shows that two texts differ there.
     """
-    if is_opaque(text):
-        return [digest(text)]
-    told = text.splitlines()
     if len(told) <= lines + 1:
         return [_line(line) for line in told]
-    first, last = told[: lines - _LAST], told[-_LAST:]
-    gone = told[lines - _LAST : -_LAST]
+    start = max(lines - _LAST, 0)
+    end = len(told) - (lines - start)
+    gone = told[start:end]
     away = f"\u2039{len(gone):,} lines folded, {size(sum(map(len, gone)))}, {fingerprint(chr(10).join(gone))}\u203a"
-    return [*(_line(line) for line in first), away, *(_line(line) for line in last)]
+    return [*map(_line, told[:start]), away, *map(_line, told[end:])]
 
 
 def _line(text: str) -> str:
