@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -10,22 +10,25 @@ from mitmproxy import http
 
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer
-from thoughtkeep.identity import trail
+from thoughtkeep.endpoint import recognise
+from thoughtkeep.handover import switch
+from thoughtkeep.handover.outcome import Outcome
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import NOT_ADDED, decide
-from thoughtkeep.profiles import binds_thinking, group_of, profile_for
-from thoughtkeep.repair import Repairer, StreamRepair, repair_whole
-from thoughtkeep.replay import keys_of, matches
+from thoughtkeep.repair import Repairer, StreamRepair
+from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
-from thoughtkeep.turns import Facts, Owner, Plan
-from thoughtkeep_mitm import traffic
-from thoughtkeep_mitm.asked import Asked
+from thoughtkeep.show.story import Mode, Story
+from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan
+from thoughtkeep_mitm import answers, traffic
+from thoughtkeep_mitm.asked import Asked, read
 from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.guard import fault_in, guarded
 from thoughtkeep_mitm.handovers import Handovers, Request
 from thoughtkeep_mitm.journal import Journal
 from thoughtkeep_mitm.rescues import Rescues, Sent
 from thoughtkeep_mitm.runtime import Runtime
+from thoughtkeep_mitm.telling import Telling
 
 # How long a request waits for the store, in seconds; then it goes as it came.
 FETCH_SECONDS = 1.0
@@ -41,10 +44,14 @@ class Exchange:
     id: str
     asked: Asked
     journal: Journal
-    plan: Plan = field(default_factory=Plan)
+    began: float
+    story: Story
     answer: Answer | None = None
-    kept: int = 0
+    copy: answers.Copy | None = None
+    repair: StreamRepair | None = None
+    kept: tuple[Kept, ...] = ()
     repaired: int = 0
+    rescued: str = ""
     sent: Sent | None = None
     repairer: Repairer | None = None
     lessons: list[Lesson] = field(default_factory=list)
@@ -59,106 +66,171 @@ class Exchanges:
         self._open: dict[str, Exchange] = {}
         self._handovers = Handovers(runtime)
         self._rescues = Rescues(runtime)
+        self._telling = Telling(runtime)
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     @guarded
     async def request(self, flow: http.HTTPFlow) -> None:
         """Read the request, ask the store, decide, apply."""
-        mode = flow.metadata.get(MODE, self.runtime.settings.replay)
-        if not flow.live or flow.response is not None or mode == "off" or not self.runtime.concerns(flow):
+        wish = flow.metadata.get(MODE, self.runtime.settings.replay)
+        if not flow.live or flow.response is not None or wish == "off" or not self.runtime.concerns(flow):
             return
         body = traffic.read_body(flow.request)
         if body is None:
             return
-        exchange = self._begin(flow, body)
-        store, asked, form = self.runtime.store(), exchange.asked, body.endpoint.format
-        signed = traffic.is_signed(flow.request)
-        acts = mode == "on" and not signed
+        mode: Mode = "signed" if wish == "on" and traffic.is_signed(flow.request) else wish
+        acts = mode == "on"
+        exchange = self._begin(flow, body, mode)
+        facts = await self._facts(exchange)
+        path = flow.request.path
+        edits: tuple[Edit, ...] = ()
+        if acts and (model := self._switched_to(exchange, facts)):
+            body, path, edits = self._redirect(flow, exchange, body, model)
+            facts = await self._facts(exchange)
+        asked = exchange.asked
+        found = matches(self.runtime.store().key, asked.ask, asked.trail, facts)
         places = self._handovers.places(asked)
-        facts = await self._facts(exchange, [*places, self._rescues.place(asked)])
-        found = matches(store.key, asked.ask, asked.trail, facts)
         outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, acts)
-        plan = decide(
-            store.key,
-            asked.ask,
-            asked.trail,
-            facts,
-            form,
-            asked.profile,
-            asked.group,
-            found=found,
-            start=outcome.start,
-            skip=self.runtime.settings.skip_value == "auto",
-        )
-        exchange.plan = plan = replace(plan, edits=outcome.edits + plan.edits, handover=outcome.reason)
-        if plan.known:
-            store.touch(plan.known)
-        exchange.lessons = self._rescues.taught(facts) if acts else []
-        edits = plan.edits if acts else ()
-        if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
-            edits = tuple(edit for edit in edits if edit.reason in NOT_ADDED)  # it did not fit with what we added
-        plain = splice.apply(body.plain, edits) if edits else body.plain
-        plain = self._rescues.heed(exchange.lessons, asked, plain)
-        edited = plain is not body.plain
         exchange.journal.handed_over(outcome, flow.metadata)
-        exchange.journal.planned(plan, applied=edited, why="signed body" if signed else mode)
+        plan = self._decide(asked, facts, found, outcome, edits)
+        if plan.known:
+            self.runtime.store().touch(plan.known)
+        plain, made = self._apply(exchange, body, plan, facts) if acts else (body.plain, [])
+        edited = plain is not body.plain
+        exchange.journal.planned(plan, made, applied=edited, why=mode)
+        exchange.story = replace(
+            exchange.story,
+            plan=plan,
+            made=dict(Counter(edit.reason for edit in made)),
+            handover=outcome,
+            client=body.plain if edited else None,
+            known=tuple(match.kept for match in found),
+        )
         if acts and self.runtime.settings.rescue == "on":
             exchange.sent = Sent(asked, plain, body.plain)
+        if acts and self.runtime.settings.repair_answers == "auto":
+            exchange.repairer = asked.endpoint.format.repairer(asked.profile)
         if edited:
             traffic.write_body(flow.request, plain)
-        if acts and self.runtime.settings.repair_answers == "auto":
-            exchange.repairer = form.repairer(asked.profile)
-            if exchange.repairer is not None:
-                flow.request.headers["accept-encoding"] = "identity"
+            flow.request.path = path
+        if exchange.repairer is not None:
+            flow.request.headers["accept-encoding"] = "identity"
+        self._telling.planned(flow, exchange.story)
 
-    def _begin(self, flow: http.HTTPFlow, body: traffic.Body) -> Exchange:
-        host = traffic.host_of(flow)
-        key = self.runtime.store().key
-        form = body.endpoint.format
-        ask = form.read(body.json, body.endpoint)
-        frames = form.frames(key, body.json, ask) if binds_thinking(ask.model) else ()
-        asked = Asked(
-            endpoint=body.endpoint,
-            profile=profile_for(host),
-            group=group_of(host, flow.request.port),
-            tenant=traffic.tenant_of(key, flow),
-            ask=ask,
-            trail=trail(key, ask, frames),
+    def _begin(self, flow: http.HTTPFlow, body: traffic.Body, mode: Mode) -> Exchange:
+        asked = read(self.runtime.store().key, flow, body)
+        number = uuid4().hex
+        story = Story(
+            number,
+            asked.tenant,
+            asked.trail.root,
+            asked.ask.format,
+            asked.ask.model,
+            asked.host,
+            asked.ask.streamed,
+            mode,
         )
-        exchange = Exchange(uuid4().hex, asked, Journal(self.runtime.counts, flow.id[:8], host, ask))
+        journal = Journal(self.runtime.counts, flow.id[:8], asked.host, asked.ask)
+        exchange = Exchange(number, asked, journal, time.monotonic(), story)
         self._open[flow.id] = exchange
-        exchange.journal.started()
+        journal.started()
         return exchange
 
-    async def _facts(self, exchange: Exchange, places: list[str]) -> Facts:
+    async def _facts(self, exchange: Exchange) -> Facts:
+        """What the store knows of a request: its turns, and what was noted of its conversation."""
         store, asked = self.runtime.store(), exchange.asked
         keys = keys_of(store.key, asked.tenant, asked.ask, asked.trail)
-        keys = replace(keys, lineages=(*keys.lineages, *places))
+        notes = (self._rescues.place(asked), switch.place_of(store.key, asked.trail.root))
+        keys = replace(keys, lineages=(*keys.lineages, *self._handovers.places(asked), *notes))
         try:
             return await asyncio.wait_for(store.fetch(keys), FETCH_SECONDS)
         except TimeoutError:
             exchange.journal.slow_store()
             return Facts()
 
+    def _switched_to(self, exchange: Exchange, facts: Facts) -> str:
+        """The model that the user switched this conversation to, unless it is the one that is asked anyway."""
+        model = switch.model_of(facts, switch.place_of(self.runtime.store().key, exchange.asked.trail.root))
+        return model if model != exchange.asked.ask.model else ""
+
+    def _redirect(
+        self, flow: http.HTTPFlow, exchange: Exchange, body: traffic.Body, model: str
+    ) -> tuple[traffic.Body, str, tuple[Edit, ...]]:
+        """Read the request anew, as one to another model."""
+        before = exchange.asked.ask.model
+        path, edits = switch.redirected(body.endpoint.format, flow.request.path, body.json, model)
+        named = {**body.json, **{edit.key: edit.value for edit in edits}}
+        endpoint = recognise(flow.request.method, path, named)
+        if endpoint is None or endpoint.model == before:  # it is named where nobody knows it
+            exchange.journal.not_switched(model)
+            return body, flow.request.path, ()
+        body = traffic.Body(endpoint, body.plain, named)
+        exchange.asked = read(self.runtime.store().key, flow, body)
+        exchange.story = replace(exchange.story, model=model, switched_from=before)
+        exchange.journal.switched(model)
+        return body, path, tuple(edits)
+
+    def _decide(
+        self, asked: Asked, facts: Facts, found: list[Match], outcome: Outcome, edits: tuple[Edit, ...]
+    ) -> Plan:
+        plan = decide(
+            self.runtime.store().key,
+            asked.ask,
+            asked.trail,
+            facts,
+            asked.endpoint.format,
+            asked.profile,
+            asked.group,
+            found=found,
+            start=outcome.start,
+            skip=self.runtime.settings.skip_value == "auto",
+        )
+        return replace(plan, edits=edits + outcome.edits + plan.edits, handover=outcome.reason)
+
+    def _apply(self, exchange: Exchange, body: traffic.Body, plan: Plan, facts: Facts) -> tuple[bytes, list[Edit]]:
+        """The request as it is to leave, and the edits that made it so; the very same bytes where there are none."""
+        exchange.lessons = self._rescues.taught(facts)
+        edits = list(plan.edits)
+        if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
+            edits = [edit for edit in edits if edit.reason in NOT_ADDED]  # it did not fit with what we added
+        plain = splice.apply(body.plain, edits) if edits else body.plain
+        plain, more = self._rescues.heed(exchange.lessons, exchange.asked, plain)
+        return plain, edits + more
+
     # -- answers ----------------------------------------------------------------------------------------------------
 
     @guarded
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Set up the capture of a streamed answer; the bytes go on as they come."""
-        exchange = self._open.get(flow.id)
-        if exchange is None or flow.response is None or not 200 <= flow.response.status_code < 300:
+        exchange, response = self._open.get(flow.id), flow.response
+        if exchange is None or response is None or not 200 <= response.status_code < 300:
             return
-        streams = exchange.asked.ask.streamed or "event-stream" in flow.response.headers.get("content-type", "").lower()
-        passes = bool(flow.response.stream)  # a large plain answer under stream_large_bodies: seen now or never
-        if not (streams or passes) or callable(flow.response.stream):  # another addon's own streaming is left alone
+        streams = exchange.asked.ask.streamed or "event-stream" in response.headers.get("content-type", "").lower()
+        passes = bool(response.stream)  # a large plain answer under stream_large_bodies: seen now or never
+        if not (streams or passes) or callable(response.stream):  # another addon's own streaming is left alone
             return
-        exchange.answer = self._answer(exchange, flow.response)
-        repair = None
-        if streams and exchange.repairer is not None and traffic.is_plain(flow.response):
-            repair = StreamRepair(exchange.repairer)
-            flow.response.headers.pop("content-length", None)
-        flow.response.stream = self._tee(flow, exchange, exchange.answer, repair)
+        answer = exchange.answer = self._answer(exchange, response)
+
+        def feed(chunk: bytes) -> None:
+            try:
+                if answer.feed(chunk):
+                    self._commit(exchange, answer)
+            except Exception as fault:
+                answer.stop(type(fault).__name__)
+                fault_in(self.runtime, "stream", flow, fault)
+
+        # What is too large for mitmproxy to hold is not held by us either.
+        copy = exchange.copy = answers.Copy(self.runtime.settings.max_body_mb * 1_000_000 if streams else 0)
+        if streams and exchange.repairer is not None and traffic.is_plain(response):
+            repair = exchange.repair = StreamRepair(exchange.repairer)
+            response.headers.pop("content-length", None)
+            response.stream = answers.tee_repaired(
+                feed, copy, repair, lambda fault: fault_in(self.runtime, "repair", flow, fault)
+            )
+        else:
+            response.stream = answers.tee(feed, copy)
+        self._telling.answered(flow, exchange.story)
 
     def _answer(self, exchange: Exchange, response: http.Response) -> Answer:
         asked = exchange.asked
@@ -166,34 +238,6 @@ class Exchanges:
         content_type = response.headers.get("content-type", "")
         encoding = response.headers.get("content-encoding", "")
         return Answer(form.assembler(asked.profile), form.ends, content_type, encoding)
-
-    def _tee(
-        self, flow: http.HTTPFlow, exchange: Exchange, answer: Answer, repair: StreamRepair | None
-    ) -> Callable[[bytes], bytes | list[bytes]]:
-        def tee(chunk: bytes) -> bytes:
-            try:
-                if answer.feed(chunk):
-                    self._commit(exchange, answer)
-            except Exception as fault:
-                answer.stop(type(fault).__name__)
-                fault_in(self.runtime, "stream", flow, fault)
-            return chunk
-
-        if repair is None:
-            return tee
-
-        def tee_repaired(chunk: bytes) -> bytes | list[bytes]:
-            tee(chunk)
-            try:
-                out = repair.feed(chunk) if chunk else repair.flush()
-            except Exception as fault:
-                fault_in(self.runtime, "repair", flow, fault)
-                out = repair.close() or chunk
-            exchange.repaired = repair.changed
-            # An empty chunk in mid-stream would end the client's answer; an empty list holds back.
-            return out if out or not chunk else []
-
-        return tee_repaired
 
     @guarded
     async def response(self, flow: http.HTTPFlow) -> None:
@@ -203,11 +247,11 @@ class Exchanges:
             return
         try:
             if exchange.sent is not None and flow.response.status_code >= 400:
-                exchange.journal.rescued(await self._rescues.try_again(flow, exchange.sent, exchange.lessons))
+                exchange.rescued = await self._rescues.try_again(flow, exchange.sent, exchange.lessons)
+                exchange.journal.rescued(exchange.rescued)
             await self._keep(flow.response, exchange)
         finally:
-            status = str(flow.response.status_code)
-            exchange.journal.ended(exchange.answer, exchange.kept, status, exchange.repaired)
+            self._end(flow, exchange, str(flow.response.status_code))
 
     async def _keep(self, response: http.Response, exchange: Exchange) -> None:
         """Keep what an answer brought, and wait a little for it to be durable."""
@@ -215,7 +259,7 @@ class Exchanges:
         if answer is None and 200 <= response.status_code < 300 and response.raw_content:
             answer = exchange.answer = self._answer(exchange, response)
             due = answer.feed(response.raw_content)
-            self._repair_whole(response, exchange)
+            exchange.repaired = answers.repair_plain(response, exchange.repairer)
         if answer is None:
             return
         self._finish(exchange, answer, due)
@@ -235,23 +279,29 @@ class Exchanges:
                 self._finish(exchange, exchange.answer)
                 self.runtime.flushing()
         finally:
-            exchange.journal.ended(exchange.answer, exchange.kept, "disconnected")
+            self._end(flow, exchange, "disconnected")
 
-    @staticmethod
-    def _repair_whole(response: http.Response, exchange: Exchange) -> None:
-        body = response.raw_content
-        if exchange.repairer is None or not body or not traffic.is_plain(response):
-            return
-        if "event-stream" in response.headers.get("content-type", "").lower():  # one that was rescued
-            repair = StreamRepair(exchange.repairer)
-            fixed = repair.feed(body) + repair.flush()
-            exchange.repaired = repair.changed
-        else:
-            fixed = repair_whole(exchange.repairer, body)
-            exchange.repaired = int(fixed is not body)
-        if exchange.repaired:
-            response.raw_content = fixed
-            response.headers["content-length"] = str(len(fixed))
+    def _end(self, flow: http.HTTPFlow, exchange: Exchange, status: str) -> None:
+        """Tell of an exchange that is over."""
+        answer = exchange.answer
+        if exchange.repair is not None:
+            exchange.repaired = exchange.repair.changed
+        if exchange.copy is not None and exchange.copy.give(flow.response):
+            self.runtime.counts["bodies_not_kept"] += 1
+        exchange.story = replace(
+            exchange.story,
+            kept=exchange.kept,
+            rescued=exchange.rescued,
+            repaired=exchange.repaired,
+            status=status,
+            tokens=answer.tokens if answer else 0,
+            ms=round((time.monotonic() - exchange.began) * 1000),
+            stopped=answer.stopped if answer else "",
+        )
+        exchange.journal.ended(exchange.story)
+        if exchange.copy is None:  # else its head left long ago
+            self._telling.answered(flow, exchange.story)
+        self._telling.ended(flow, exchange.story)
 
     def _finish(self, exchange: Exchange, answer: Answer, due: bool = False) -> None:
         if answer.close() or due or not answer.ended:
@@ -272,8 +322,8 @@ class Exchanges:
             asked.trail,
             turns,
             time.time(),
-            exchange.plan.since,
+            exchange.story.plan.since,
         )
         for one in kept:
             store.put(one)
-        exchange.kept = len(kept)
+        exchange.kept = tuple(kept)

@@ -7,7 +7,8 @@ script would miss the event.
 import functools
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mitmproxy import http
@@ -65,6 +66,17 @@ def guarded[Hook: Callable[..., Any]](hook: Hook) -> Hook:
             before.restore(flow)
 
     return careful  # type: ignore[return-value]  # the wrapper takes what the hook takes
+
+
+@contextmanager
+def tolerated(runtime: Runtime, where: str, flow: http.HTTPFlow) -> Iterator[None]:
+    """For what only tells of an exchange: a fault there is said, and changes nothing of the exchange itself."""
+    try:
+        yield
+    except Exception as fault:
+        runtime.counts["faults"] += 1
+        log.error(f"thoughtkeep: fault in {where} [{flow.id[:8]}], the traffic goes on: {type(fault).__name__}")
+        log.debug("thoughtkeep: the fault was", exc_info=fault)
 
 
 def fault_in(runtime: Runtime, where: str, flow: http.HTTPFlow, fault: Exception) -> None:

@@ -13,13 +13,14 @@ from mitmproxy import http
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.handover import prompt
 from thoughtkeep.handover.detect import Decision, detect, replaced_tokens
+from thoughtkeep.handover.outcome import Outcome
 from thoughtkeep.handover.question import HEADERS, NoSummary, question, summary_of
 from thoughtkeep.handover.record import FORMAT, Handover, from_kept, places_of, to_kept
 from thoughtkeep.handover.rewrite import part, rewrite
 from thoughtkeep.handover.transcript import transcript
 from thoughtkeep.profiles import profile_for
 from thoughtkeep.replay import Match
-from thoughtkeep.turns import Edit, Facts, Json
+from thoughtkeep.turns import Facts, Json
 from thoughtkeep_mitm import upstream
 from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.control import HANDOVER, SWITCH_FROM
@@ -34,20 +35,6 @@ class Request:
     flow: http.HTTPFlow
     asked: Asked
     body: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What was decided and done: the edits, the first assistant turn that still goes out, and figures for the log."""
-
-    reason: str
-    edits: tuple[Edit, ...] = ()
-    start: int = 0
-    invoked: bool = False
-    failed: str = ""
-    tokens_before: int = 0
-    tokens_after: int = 0
-    summary_ms: int = 0
 
 
 class Handovers:
@@ -108,6 +95,7 @@ class Handovers:
             tokens_before=replaced_tokens(ask, decision.border),
             tokens_after=len(text) // 4,
             summary_ms=spent,
+            source=decision.handover.source,
         )
 
     async def _switch(self, request: Request, place: str, decision: Decision) -> Outcome:
@@ -168,6 +156,7 @@ class Handovers:
             http.Headers([(b"content-type", b"application/json"), *headers]),
             asked.body,
             float(settings.handover_timeout),
+            sealed=bool(settings.handover_url),
         )
         if not 200 <= answer.status_code < 300:
             raise NoSummary(f"status {answer.status_code}")

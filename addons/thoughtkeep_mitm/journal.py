@@ -4,15 +4,17 @@ A start without an end is a stalled exchange. Nothing secret: no credential, no 
 """
 
 import logging
-import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from thoughtkeep.answer import Answer
-from thoughtkeep.turns import Ask, Plan
-from thoughtkeep_mitm.handovers import Outcome
+from thoughtkeep.handover.outcome import Outcome
+from thoughtkeep.show.story import Story
+from thoughtkeep.turns import Ask, Edit, Plan
 
 log = logging.getLogger("thoughtkeep")
+
+_WHY = {"signed": "signed body"}
 
 
 class Journal:
@@ -20,11 +22,13 @@ class Journal:
 
     def __init__(self, counts: Counter[str], number: str, host: str, ask: Ask) -> None:
         self._counts = counts
-        self._label = f"[{number}] {ask.format} {_printable(ask.model)} at {_printable(host)}"
-        self._began = time.monotonic()
-        self._restored = 0
+        self._number, self._format, self._host = number, ask.format, _printable(host)
+        self._label = self._labelled(ask.model)
         self._streamed = ask.streamed
         self._turns = len(ask.said)
+
+    def _labelled(self, model: str) -> str:
+        return f"[{self._number}] {self._format} {_printable(model)} at {self._host}"
 
     def started(self) -> None:
         """The request is about to leave."""
@@ -32,14 +36,23 @@ class Journal:
         kind = "stream" if self._streamed else "plain"
         log.info(f"thoughtkeep: start {self._label}, {kind}, {self._turns} assistant turns so far")
 
+    def switched(self, model: str) -> None:
+        """Another model is asked than the client named, as the user said."""
+        self._counts["requests_switched"] += 1
+        log.info(f"thoughtkeep: {self._label}: {_printable(model)} is asked instead")
+        self._label = self._labelled(model)
+
+    def not_switched(self, model: str) -> None:
+        """The user said so, but the request names its model where it cannot be changed."""
+        log.warning(f"thoughtkeep: {self._label}: this request cannot be made to ask {_printable(model)}")
+
     def handed_over(self, outcome: Outcome, metadata: dict[str, Any]) -> None:
         """What was decided about the history: for the log, the counters and (primitives only) the flow's metadata."""
-        reused = outcome.reason == "handover_reused"
         metadata["thoughtkeep_handover_reason"] = outcome.reason
         metadata["handover_invoked"] = outcome.invoked
-        metadata["handover_reused"] = reused
+        metadata["handover_reused"] = outcome.reused
         metadata["handover_fallback_to_full_history"] = bool(outcome.failed)
-        if outcome.invoked or reused:
+        if outcome.invoked or outcome.reused:
             metadata["thoughtkeep_tokens_before"] = outcome.tokens_before
             metadata["thoughtkeep_tokens_after"] = outcome.tokens_after
             metadata["thoughtkeep_summary_ms"] = outcome.summary_ms
@@ -54,18 +67,17 @@ class Journal:
                 "the history goes as it would have gone without the switch"
             )
 
-    def planned(self, plan: Plan, *, applied: bool, why: str) -> None:
-        """What is done about the request; `why` says what kept the edits of a plan from being applied."""
+    def planned(self, plan: Plan, made: Sequence[Edit], *, applied: bool, why: str) -> None:
+        """What is done about the request; `why` says what kept the edits of a plan from being made."""
         if applied:
-            self._restored = len(plan.edits)
-            self._counts["edits"] += len(plan.edits)
+            self._counts["edits"] += len(made)
             self._counts["requests_restored"] += 1
-            reasons = Counter(edit.reason for edit in plan.edits)
+            reasons = Counter(edit.reason for edit in made)
             told = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
             log.debug(f"thoughtkeep: {self._label}: {told}")
         elif plan.edits:
             self._counts["requests_not_changed"] += 1
-            log.info(f"thoughtkeep: {self._label}: {len(plan.edits)} edits are due, not made: {why}")
+            log.info(f"thoughtkeep: {self._label}: {len(plan.edits)} edits are due, not made: {_WHY.get(why, why)}")
         if plan.missed:
             reasons = Counter(missed.reason for missed in plan.missed)
             self._counts.update({f"missed_{reason}": number for reason, number in reasons.items()})
@@ -83,20 +95,19 @@ class Journal:
         self._counts["slow_fetches"] += 1
         log.warning(f"thoughtkeep: {self._label}: the store did not answer in time, the request goes as it came")
 
-    def ended(self, answer: Answer | None, kept: int, status: str, repaired: int = 0) -> None:
-        """The answer is over. `repaired` counts its events that were made readable."""
-        self._counts["turns_kept"] += kept
-        spent = round((time.monotonic() - self._began) * 1000)
-        words = [f"status {status}", f"captured {kept}", f"restored {self._restored}"]
-        if repaired:
+    def ended(self, story: Story) -> None:
+        """The answer is over."""
+        self._counts["turns_kept"] += len(story.kept)
+        words = [f"status {story.status}", f"captured {len(story.kept)}", f"restored {sum(story.made.values())}"]
+        if story.repaired:
             self._counts["answers_repaired"] += 1
-            words.append(f"repaired {repaired}")
-        if answer is not None and answer.tokens:
-            words.append(f"tokens {answer.tokens}")
-        if answer is not None and answer.stopped:
+            words.append(f"repaired {story.repaired}")
+        if story.tokens:
+            words.append(f"tokens {story.tokens}")
+        if story.stopped:
             self._counts["captures_stopped"] += 1
-            words.append(f"capture stopped: {_printable(answer.stopped)}")
-        log.info(f"thoughtkeep: end {self._label}, {', '.join(words)}, {spent} ms")
+            words.append(f"capture stopped: {_printable(story.stopped)}")
+        log.info(f"thoughtkeep: end {self._label}, {', '.join(words)}, {story.ms} ms")
 
 
 def _printable(words: str) -> str:

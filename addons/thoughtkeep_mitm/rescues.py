@@ -11,7 +11,7 @@ from thoughtkeep.jsontext import loads
 from thoughtkeep.rescue.fault import read_fault
 from thoughtkeep.rescue.lesson import FORMAT, Lesson, from_kept, place_of, to_kept
 from thoughtkeep.rescue.repair import repair
-from thoughtkeep.turns import Facts
+from thoughtkeep.turns import Edit, Facts
 from thoughtkeep_mitm import upstream
 from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.runtime import Runtime
@@ -59,15 +59,20 @@ class Rescues:
         """The lessons among what the store knows."""
         return [from_kept(kept) for kept in facts.turns if kept.format == FORMAT]
 
-    def heed(self, lessons: list[Lesson], asked: Asked, plain: bytes) -> bytes:
-        """A request body without what was refused before in this conversation; the very same where nothing is."""
+    def heed(self, lessons: list[Lesson], asked: Asked, plain: bytes) -> tuple[bytes, list[Edit]]:
+        """A request body without what was refused before in this conversation, and the edits that make it so.
+
+        The very same body where nothing is.
+        """
+        made: list[Edit] = []
         key = self._runtime.store().key
         for lesson in lessons:
             ask = asked.endpoint.format.read(loads(plain), asked.endpoint)
             edits = repair(key, ask, asked.profile, lesson.fault, lesson.marks, skip=self._skips).edits
             if edits:
                 plain = splice.apply(plain, edits)
-        return plain
+                made += edits
+        return plain, made
 
     async def try_again(self, flow: http.HTTPFlow, sent: Sent, lessons: list[Lesson]) -> str:
         """Where the answer is a refusal that we can do something about: repair, send once more, take that answer.

@@ -10,7 +10,10 @@ from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Flow
 
+from thoughtkeep.show.words import plural
 from thoughtkeep_mitm import settings
+from thoughtkeep_mitm.stories import Stories
+from thoughtkeep_mitm.turnlog import TurnLog
 from thoughtkeep_store import Store, open_or_memory
 
 log = logging.getLogger("thoughtkeep")
@@ -30,7 +33,11 @@ class Runtime:
         self.concerns: Callable[[Flow], bool] = lambda _flow: True
         self._store: Store | None = None
         self.own: set[str] = set()
+        self.stories = Stories()
+        self.turn_log = TurnLog(self._warn)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._measuring: asyncio.Task[None] | None = None
+        self.measured = "the store has not been measured yet: ask again"
 
     def load(self, loader: Loader) -> None:
         """Declare the options, and read what the command line says of them."""
@@ -55,11 +62,21 @@ class Runtime:
             # While a script loads it would show a stack trace. An error during start-up ends mitmdump.
             log.error(f"thoughtkeep: {fault}")
         self.concerns = self.settings.matcher()
+        self._open_turn_log(first)
         # By value, not by name: what is taken back is named as changed too, and a store in memory forgets when closed.
         changed = any(getattr(before, name) != getattr(self.settings, name) for name in _STORE_OPTIONS)
         if self._store is not None and changed:
             self.spawn(self._store.close())
             self._store = None
+
+    def _open_turn_log(self, first: bool) -> None:
+        try:
+            self.turn_log.open(self.settings.turn_log)
+        except ValueError as fault:
+            words = f"{settings.PREFIX}turn_log: {fault}"
+            if not first:
+                raise exceptions.OptionsError(words) from None  # type: ignore[no-untyped-call]  # mitmproxy's own
+            log.error(f"thoughtkeep: {words}")
 
     def store(self) -> Store:
         """The store, opened when it is first needed: until then the options may still change.
@@ -85,7 +102,7 @@ class Runtime:
     def running(self) -> None:
         """Open the store before the first request, so that a fault is seen at the start."""
         if self.settings.replay != "off":
-            self.store()
+            self.measure()
 
     def flushing(self) -> asyncio.Task[None]:
         """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
@@ -98,6 +115,17 @@ class Runtime:
             self.counts["faults"] += 1
             log.error(f"thoughtkeep: fault in the store, it goes on in memory: {type(fault).__name__}")
             log.debug("thoughtkeep: the fault was", exc_info=fault)
+
+    def measure(self, delay: float = 0) -> None:
+        """Have the store say how much it holds, in `delay` seconds; the newest answer is in `measured`."""
+        if self._measuring is None or self._measuring.done():
+            self._measuring = self.spawn(self._measure(self.store(), delay))
+
+    async def _measure(self, store: Store, delay: float) -> None:
+        await asyncio.sleep(delay)
+        held = await store.stats()
+        turns, conversations = plural(held.turns, "turn"), plural(held.conversations, "conversation")
+        self.measured = f"{held.backend}: {turns}, {conversations}, {held.bytes:,} bytes"
 
     def spawn[Result](self, work: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
         """Let something run on its own; the reference kept here keeps it alive."""
@@ -119,3 +147,4 @@ class Runtime:
         store, self._store = self._store, None
         if store is not None:
             await store.close()
+        self.turn_log.close()

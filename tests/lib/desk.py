@@ -8,17 +8,18 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
 from lab import compact
 from mitmproxy import http
+from mitmproxy.hooks import Hook
 from mitmproxy.test import tflow
 from tongues import Event, Says, Tongue
 
-from thoughtkeep_mitm import handovers, upstream
+from thoughtkeep_mitm import events, flows, handovers, upstream
 from thoughtkeep_mitm.control import ControlHeaders
 from thoughtkeep_mitm.exchanges import Exchanges
 from thoughtkeep_mitm.runtime import Runtime
@@ -67,6 +68,19 @@ class Clock:
     monotonic = time
 
 
+class Others:
+    """The other addons of this proxy: they write down what they are told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Hook] = []
+
+    async def trigger_event(self, event: Hook) -> None:
+        self.heard.append(event)
+
+    def get(self, name: str) -> None:
+        """There are none with a name."""
+
+
 Summariser = Callable[[Asked], tuple[int, bytes, str]]
 
 
@@ -80,6 +94,7 @@ class Desk:
         self.summaries: list[Asked] = []
         self.summariser: Summariser | None = None
         self.clock = Clock()
+        self.others = Others()
         self._exchanges = Exchanges(self.runtime)
         self._control = ControlHeaders(self.runtime)
         self._patch = pytest.MonkeyPatch()
@@ -89,6 +104,9 @@ class Desk:
         self._patch.setattr(upstream, "post", self._post)
         self._patch.setattr(handovers, "time", self.clock)
         self._patch.setattr("thoughtkeep_mitm.exchanges.time", self.clock)
+        master = SimpleNamespace(addons=self.others)
+        for module in (events, flows):
+            self._patch.setattr(module, "ctx", SimpleNamespace(master=master))
         return self
 
     def __exit__(
@@ -180,7 +198,14 @@ class Desk:
         return Sent(flow.request.raw_content or b"", dict(flow.metadata), dict(flow.request.headers))
 
     async def _post(
-        self, runtime: Runtime, like: http.HTTPFlow, url: str, headers: http.Headers, body: bytes, seconds: float
+        self,
+        runtime: Runtime,
+        like: http.HTTPFlow,
+        url: str,
+        headers: http.Headers,
+        body: bytes,
+        seconds: float,
+        **more: Json,
     ) -> http.Response:
         asked = Asked(url, dict(headers), json.loads(body))
         self.summaries.append(asked)
