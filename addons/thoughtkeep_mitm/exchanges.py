@@ -99,10 +99,13 @@ class Exchanges:
         plain, made = self._apply(exchange, body, plan, facts) if acts else (body.plain, [])
         edited = plain is not body.plain
         exchange.journal.planned(plan, made, applied=edited, why=mode)
+        reasons = Counter(edit.reason for edit in made)
+        if exchange.story.switched_from:
+            reasons[switch.SWITCHED] = 1  # also where only the path names the model
         exchange.story = replace(
             exchange.story,
             plan=plan,
-            made=dict(Counter(edit.reason for edit in made)),
+            made=dict(reasons),
             handover=outcome,
             client=body.plain if edited else None,
             known=tuple(match.kept for match in found),
@@ -113,7 +116,7 @@ class Exchanges:
             exchange.repairer = asked.endpoint.format.repairer(asked.profile)
         if edited:
             traffic.write_body(flow.request, plain)
-            flow.request.path = path
+        flow.request.path = path
         if exchange.repairer is not None:
             flow.request.headers["accept-encoding"] = "identity"
         self._telling.planned(flow, exchange.story)

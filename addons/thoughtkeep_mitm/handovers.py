@@ -156,6 +156,7 @@ class Handovers:
             http.Headers([(b"content-type", b"application/json"), *headers]),
             asked.body,
             float(settings.handover_timeout),
+            comment="thoughtkeep asks for a summary",
             sealed=bool(settings.handover_url),
         )
         if not 200 <= answer.status_code < 300:

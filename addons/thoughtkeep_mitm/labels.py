@@ -19,8 +19,6 @@ _MARKER = ":brain:"
 _MINE = "thoughtkeep_label"
 _MARKED = "thoughtkeep_marker"
 
-OWN = {"summary": "thoughtkeep: asks for a summary", "rescue": "thoughtkeep: second try"}
-
 
 def label(flow: http.HTTPFlow, story: Story) -> None:
     """Mark a flow and comment on it; what somebody else has put there stays."""

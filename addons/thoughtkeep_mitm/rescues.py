@@ -108,7 +108,14 @@ class Rescues:
         try:
             body = pack(plain, request.headers.get("content-encoding", ""))
             second = await upstream.post(
-                self._runtime, flow, request.url, http.Headers(fields), body, SECONDS, max_answer=MAX_ANSWER
+                self._runtime,
+                flow,
+                request.url,
+                http.Headers(fields),
+                body,
+                SECONDS,
+                max_answer=MAX_ANSWER,
+                comment="thoughtkeep tries again",
             )
         except upstream.Failed as failure:
             return f"{fault.kind}, second try failed: {failure}"

@@ -13,6 +13,7 @@ from mitmproxy import connection, ctx, http
 from mitmproxy.addons.clientplayback import ReplayHandler
 from mitmproxy.net.http.url import hostport
 
+from thoughtkeep_mitm.redaction import seal
 from thoughtkeep_mitm.runtime import Runtime
 
 # How much of an answer is taken unless the caller says otherwise, in bytes.
@@ -31,10 +32,15 @@ async def post(
     body: bytes,
     seconds: float,
     max_answer: int = MAX_ANSWER,
+    *,
+    comment: str = "",
+    sealed: bool = False,
 ) -> http.Response:
     """Send a request as if the client of `like` had sent it, and return its whole answer. Raises Failed.
 
-    `seconds` is all the time that it may take, `max_answer` bounds the answer, in bytes.
+    `seconds` is all the time that it may take, `max_answer` bounds the answer, in bytes. `comment` is what UIs show.
+    `sealed` is for a request with a credential that is not the client's: it is neither saved nor shown when the request
+    is over.
     """
     request = http.Request.make("POST", url, body, headers)
     request.headers["host"] = _host_header(request, like.request)
@@ -44,6 +50,9 @@ async def post(
     flow = http.HTTPFlow(like.client_conn.copy(), connection.Server(address=(request.host, request.port)))
     flow.request = request
     flow.is_replay = "request"
+    flow.comment = comment
+    if sealed:
+        seal(flow)
     runtime.own.add(flow.id)
     options = copy.copy(ctx.options)
     limit = str(max(max_answer, len(body)))

@@ -33,6 +33,9 @@ HERE = Path(__file__).parent
 ADDON = HERE.parent.parent / "addons" / "addon.py"
 BACKSTAGE = HERE / "backstage_addon.py"
 REDIRECT = HERE.parent / "redirect_addon.py"
+#: For tests of what people see: a list of flows, and who writes down what it shows.
+LIST = HERE / "list_addon.py"
+WITNESS = HERE / "witness_addon.py"
 
 #: Every provider with every way to ask it.
 EVERY_WAY = [(name, mode) for name, dialect in PROVIDERS.items() for mode in dialect.modes]
@@ -94,10 +97,31 @@ def backstage(proxy: Proxy, **options: object) -> httpx.Response:
         return asking.get("http://backstage.invalid/counts")
 
 
+def command(proxy: Proxy, *words: str) -> Any:
+    """Run a command of the running proxy; its value, or its error as `ValueError`."""
+    with client(proxy) as asking:
+        response = asking.post("http://backstage.invalid/command", json=words)
+    told = response.json()
+    if response.status_code != 200:
+        raise ValueError(told["error"])
+    return told["value"]
+
+
+def witnessed(proxy: Proxy, what: str) -> list[dict[str, Any]]:
+    """What the witness wrote down of flows or of one kind of event, in order."""
+    lines = [line.partition("WITNESS ")[2] for line in proxy.log().splitlines() if "WITNESS" in line]
+    return [told for told in map(json.loads, lines) if told["what"] == what]
+
+
 def client(proxy: Proxy, user: str = "", **options: Any) -> httpx.Client:
     """An HTTP client behind the proxy."""
     address = proxy.url.replace("//", f"//{user}@") if user else proxy.url
     return httpx.Client(**{"proxy": address, "trust_env": False, "timeout": 2 * AMPLE, "verify": NO_TLS, **options})
+
+
+def logged(proxy: Proxy, words: str, since: int = 0) -> str:
+    """The newest line of the log that has these words, once there is one."""
+    return str(wait_for(lambda: [line for line in proxy.log()[since:].splitlines() if words in line])[-1])
 
 
 def wait_for(what: Callable[[], Any]) -> Any:
