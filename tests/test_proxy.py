@@ -1,4 +1,4 @@
-"""The proxy harness: a real mitmdump that starts, redirects, restarts and ends as tests need it."""
+"""The proxy harness: a real mitmdump or mitmweb that starts, redirects, restarts and ends as tests need it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ def test_requests_to_a_real_host_end_at_the_strict_provider_and_no_other_host_is
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
         os.kill(last, 0)
+
+
+def test_mitmweb_is_a_proxy_and_has_a_page_that_opens_with_a_token() -> None:
+    with Proxy(program="mitmweb") as proxy:
+        address = proxy.web_url
+        page, _, token = address.partition("?token=")
+        assert f":{proxy.port}/" not in page
+        proxy.restart()
+        assert proxy.web_url == address
+        assert httpx.get(address, trust_env=False).status_code == 200
+        assert httpx.get(page, trust_env=False).status_code == 403
+        assert httpx.get("http://127.0.0.1:1/", proxy=proxy.url, trust_env=False).status_code == 502
+        assert token not in proxy.log()
+    with pytest.raises(RuntimeError, match="mitmdump has no page"):
+        _ = Proxy().web_url
 
 
 def test_a_proxy_that_does_not_start_says_why() -> None:

@@ -85,6 +85,15 @@ def test_a_difference_too_large_to_be_searched_is_told_as_a_whole() -> None:
     assert sum(line.startswith("+ b") for line in lines) + sum(line.startswith("+ ") for line in lines) >= count
 
 
+def test_a_long_line_goes_on_below_itself_behind_the_same_mark() -> None:
+    words = "word " * 60
+    lines = marked([], [said("user", "  " + words.strip())])
+    assert all(line.startswith("+ ") and len(line) <= 2 + marking.COLUMNS for line in lines)
+    assert lines[1].startswith("+   word")
+    assert lines[2].startswith("+     word")
+    assert "".join(lines[1:]).count("word") == 60
+
+
 blocks = st.lists(
     st.builds(
         lambda who, lines: Block(who, tuple(lines)),

@@ -107,7 +107,7 @@ def test_a_request_reads_like_the_conversation_in_every_format(tongue: Tongue) -
     places = [text.index(words) for words in order]
     assert places == sorted(places)
     assert "\u203984" not in text
-    assert "4 tools (read, look, run, edit)" in lines[0]
+    assert "4 tools (read, look, run, edit)" in lines[1]
 
 
 @pytest.mark.parametrize("tongue", TONGUES, ids=lambda tongue: tongue.name)
@@ -230,7 +230,7 @@ def test_content_that_has_no_words_is_named() -> None:
         {"role": "user", "content": None},
         {"role": "user", "content": ["words of no type"]},
     ]
-    lines = request_page(read(CHAT, body)[0], body, None, None)[1:]
+    lines = request_page(read(CHAT, body)[0], body, None, None)[2:]
     assert [line for line in lines if "(" in line and "\u2500" not in line] == [
         "  (input_audio)",
         "  (no text)",
@@ -253,13 +253,13 @@ def test_results_that_share_a_message_are_told_apart() -> None:
 def test_the_head_counts_what_there_is() -> None:
     body = MESSAGES.body("claude", TALK)
     body["tools"] = [{"name": "only"}, "odd", {"type": "web_search"}, {"googleSearch": {}}]
-    head = request_page(read(MESSAGES, body)[0], body, None, None)[0]
-    assert head == (
-        "claude \u00b7 messages \u00b7 streamed \u00b7 thinking on \u00b7 5 messages \u00b7 2 assistant turns \u00b7 "
-        "3 tools (only, web_search, googleSearch)"
-    )
+    head = request_page(read(MESSAGES, body)[0], body, None, None)[:2]
+    assert head == [
+        "claude \u00b7 messages \u00b7 streamed \u00b7 thinking on",
+        "5 messages \u00b7 2 assistant turns \u00b7 3 tools (only, web_search, googleSearch)",
+    ]
     del body["tools"]
-    assert request_page(read(MESSAGES, body)[0], body, None, None)[0].endswith("no tools")
+    assert request_page(read(MESSAGES, body)[0], body, None, None)[1].endswith("no tools")
     body["tools"], body["stream"] = [{"functionDeclarations": ["odd"]}], False
     assert "plain" in request_page(read(MESSAGES, body)[0], body, None, None)[0]
 
@@ -267,30 +267,30 @@ def test_the_head_counts_what_there_is() -> None:
 def test_what_thoughtkeep_did_heads_the_page() -> None:
     made = story(made={"call state restored": 2}, plan=Plan(missed=(Missed(0, "unknown_turn"),)))
     lines = page(CHAT, TALK, made)
-    assert lines[1:4] == [
+    assert lines[2:5] == [
         "thoughtkeep: restored 2",
         "  why: call state restored (2)",
         "  not restored, though due: unknown_turn (1)",
     ]
-    assert page(CHAT, TALK, story())[1] == "thoughtkeep: unchanged"
+    assert page(CHAT, TALK, story())[2] == "thoughtkeep: unchanged"
 
 
 def test_a_handover_heads_the_page_with_its_sizes() -> None:
     edit = Edit(Op.REMOVE, ("messages", 0), reason=rewrite.REASON)
     outcome = Outcome("switch", (edit,), 2, True, "", 12_000, 300, 2_100, "gpt-5")
     lines = page(CHAT, TALK, story(handover=outcome, made={rewrite.REASON: 1}))
-    assert lines[1] == "thoughtkeep: handover from gpt-5: 12,000 \u2192 300 tokens"
-    assert lines[3] == "  handover from gpt-5: 12,000 \u2192 300 tokens, the summary took 2,100 ms"
+    assert lines[2] == "thoughtkeep: handover from gpt-5: 12,000 \u2192 300 tokens"
+    assert lines[4] == "  handover from gpt-5: 12,000 \u2192 300 tokens, the summary took 2,100 ms"
     again = Outcome("handover_reused", (edit,), 2, False, "", 12_000, 300)
     lines = page(CHAT, TALK, story(handover=again, made={rewrite.REASON: 1}))
-    assert lines[3] == "  handover: 12,000 \u2192 300 tokens (summary used again)"
+    assert lines[4] == "  handover: 12,000 \u2192 300 tokens (summary used again)"
 
 
 def test_a_handover_that_was_not_made_says_why() -> None:
     lines = page(CHAT, TALK, story(handover=Outcome("summary_failed", failed="status 500")))
-    assert lines[2] == "  no handover: summary_failed (status 500)"
-    assert page(CHAT, TALK, story(handover=Outcome("side_call")))[2] == "  no handover: side_call"
-    assert page(CHAT, TALK, story(handover=Outcome("same_model")))[2] == ""
+    assert lines[3] == "  no handover: summary_failed (status 500)"
+    assert page(CHAT, TALK, story(handover=Outcome("side_call")))[3] == "  no handover: side_call"
+    assert page(CHAT, TALK, story(handover=Outcome("same_model")))[3] == ""
 
 
 def test_a_rescue_is_told_with_the_request_and_with_the_answer() -> None:
@@ -311,10 +311,10 @@ def test_an_answer_of_which_nothing_was_kept_says_so_once_it_is_over() -> None:
 def test_what_would_be_done_is_told_where_nothing_may_be() -> None:
     plan = Plan(edits=(Edit(Op.PUT, (), key="x", value=1, reason="call state restored"),))
     lines = page(CHAT, TALK, story(mode="observe", plan=plan))
-    assert lines[1] == (
+    assert lines[2] == (
         "thoughtkeep: unchanged, because it only observes. Marked is what would be done: call state restored (1)"
     )
-    assert "because the body is signed" in page(CHAT, TALK, story(mode="signed", plan=plan))[1]
+    assert "because the body is signed" in page(CHAT, TALK, story(mode="signed", plan=plan))[2]
 
 
 def test_what_differs_from_the_clients_request_is_marked() -> None:

@@ -6,6 +6,7 @@ its mark, whatever changed it.
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from textwrap import wrap
 
 from thoughtkeep.show.blocks import Block
 from thoughtkeep.show.words import plural
@@ -18,6 +19,9 @@ _LAST = 40
 
 # Blocks that were taken out are shown, one line each, up to so many in a row.
 _GONE = 12
+
+# Columns of a line behind its mark: what UIs show without scrolling sideways. A longer one goes on below itself.
+COLUMNS = 96
 
 # A longer difference is not searched for what is alike in it: it would take too long.
 _SEARCHED = 2_000
@@ -109,14 +113,25 @@ def _speaker(block: Block) -> str:
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield from (f"{SAME}{line}" for line in (new[c:d] if kind == "equal" else ()))
-        yield from (f"{GONE}{line}" for line in (old[a:b] if kind != "equal" else ()))
-        yield from (f"{ADDED}{line}" for line in (new[c:d] if kind != "equal" else ()))
+        if kind == "equal":
+            yield from _shown(SAME, new[c:d])
+        else:
+            yield from _shown(GONE, old[a:b])
+            yield from _shown(ADDED, new[c:d])
 
 
 def _told(mark: str, block: Block) -> Iterator[str]:
     yield f"{mark}{_rule(block.heading)}"
-    yield from (f"{mark}{line}" for line in block.lines)
+    yield from _shown(mark, block.lines)
+
+
+def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if len(line) <= COLUMNS:
+            yield f"{mark}{line}"
+        else:
+            indent = " " * (len(line) - len(line.lstrip()) + 2)
+            yield from (f"{mark}{part}" for part in wrap(line, COLUMNS, subsequent_indent=indent))
 
 
 def _rule(heading: str) -> str:

@@ -19,25 +19,25 @@ def request_page(ask: Ask, body: Json, before: tuple[Ask, Json] | None, story: S
     """A request as it goes out. `before` is the client's own, where it differs; `story` what is known of it."""
     owners = Owners.of(story.known) if story else Owners()
     blocks = conversation(ask, body, owners)
-    lines = [_head(ask, body), *_notes(story), ""]
+    lines = [*_head(ask, body), *_notes(story), ""]
     old = conversation(*before, owners) if before else blocks
     return _bounded([*lines, *marked(old, blocks)])
 
 
-def _head(ask: Ask, body: Json) -> str:
+def _head(ask: Ask, body: Json) -> list[str]:
     tools = _tools(body)
     names = short(", ".join(tools), 60) if tools else ""
-    return joined(
-        [
-            short(ask.model, 80),
-            ask.format,
-            "streamed" if ask.streamed else "plain",
-            f"thinking {ask.thinking}" if ask.thinking != "absent" else "",
-            plural(len(ask.listed), "message"),
-            plural(len(ask.said), "assistant turn"),
-            f"{plural(len(tools), 'tool')} ({names})" if tools else "no tools" * (not ask.tools),
-        ]
-    )
+    thinking = f"thinking {ask.thinking}" if ask.thinking != "absent" else ""
+    return [
+        joined([short(ask.model, 80), ask.format, "streamed" if ask.streamed else "plain", thinking]),
+        joined(
+            [
+                plural(len(ask.listed), "message"),
+                plural(len(ask.said), "assistant turn"),
+                f"{plural(len(tools), 'tool')} ({names})" if tools else "no tools" * (not ask.tools),
+            ]
+        ),
+    ]
 
 
 def _tools(body: Json) -> list[str]:
