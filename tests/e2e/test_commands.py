@@ -69,7 +69,8 @@ def test_every_command_has_a_name_that_mitmwebs_command_bar_takes_and_a_help_tex
 
 def test_stats_tells_what_is_stored_and_what_was_done(play: Play) -> None:
     assert play.restores()
-    wait_for(lambda: re.search(r"memory: \d+ turns?, \d+ conversations?, [\d,]+ bytes", told(play.proxy, "thoughtkeep.stats")))
+    held = re.compile(r"memory: \d+ turns?, \d+ conversations?, [\d,]+ bytes")
+    wait_for(lambda: held.search(told(play.proxy, "thoughtkeep.stats")))
     lines = told(play.proxy, "thoughtkeep.stats")
     assert re.search(r"^turns kept: \d+$", lines, re.M)
     assert re.search(r"^requests restored: \d+$", lines, re.M)
@@ -130,7 +131,8 @@ def test_forgetting_what_brought_nothing_says_so(play: Play) -> None:
 def test_a_command_about_a_flow_that_is_none_of_ours_says_so(listed: Proxy, name: str, tmp_path: Path) -> None:
     with Upstream(lambda request, line: line.answer(b"{}", {})) as upstream, client(listed) as asking:
         asking.get(upstream.url + "/other")
-        flow = "@" + wait_for(lambda: [each for each in witnessed(listed, "flow") if each["path"] == "/other"])[-1]["id"]
+        others = wait_for(lambda: [each for each in witnessed(listed, "flow") if each["path"] == "/other"])
+    flow = f"@{others[-1]['id']}"
     more = {"export": [str(tmp_path / "x.json")], "switch": ["model-2"]}.get(name, [])
     with pytest.raises(ValueError, match=NOT_OURS):
         command(listed, f"thoughtkeep.{name}", flow, *more)
@@ -212,7 +214,10 @@ def test_a_switched_conversation_asks_the_other_model_hands_over_once_and_stays_
         asked = [(request.target, json.loads(request.body).get("model")) for request in board.turns]
         assert all("model-b" in str(each) and "model-a" not in str(each) for each in asked[1:])
         comments = [each["comment"] for each in witnessed(proxy, "flow")]
-        assert any(each.startswith("handover from model-a: ") and "asked model-b instead of model-a" in each for each in comments)
+        assert any(
+            each.startswith("handover from model-a: ") and "asked model-b instead of model-a" in each
+            for each in comments
+        )
         assert told(proxy, "thoughtkeep.switch", flow, "off") == "the client's own model is asked again"
         session.turn("model-a")
         last = board.turns[-1]

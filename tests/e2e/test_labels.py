@@ -40,7 +40,8 @@ def play(proxy: Proxy, talk: Talk, *bodies: bytes, **headers: str) -> list[dict[
     with Upstream(talk.answer) as upstream, client(proxy, headers={**talk.headers, **headers}) as asking:
         for body in bodies:
             asking.post(upstream.url + talk.path, content=body)
-    return list(wait_for(lambda: len(witnessed(proxy, "flow")) >= before + len(bodies) and witnessed(proxy, "flow")[before:]))
+    wait_for(lambda: len(witnessed(proxy, "flow")) >= before + len(bodies))
+    return witnessed(proxy, "flow")[before:]
 
 
 def test_a_flow_that_was_changed_is_marked_and_says_what_was_done(watched: Proxy) -> None:
@@ -54,7 +55,8 @@ def test_a_flow_that_was_changed_is_marked_and_says_what_was_done(watched: Proxy
 
 def test_a_complete_request_leaves_its_flow_as_it_is(watched: Proxy) -> None:
     talk = Talk()
-    assert [(told["comment"], told["marked"]) for told in play(watched, talk, talk.first, talk.complete)] == [("", "")] * 2
+    shown = [(told["comment"], told["marked"]) for told in play(watched, talk, talk.first, talk.complete)]
+    assert shown == [("", "")] * 2
 
 
 def test_with_observe_nothing_is_done_and_nothing_is_marked(watched: Proxy) -> None:

@@ -22,8 +22,13 @@ _LAST = 3
 # One line of a single value shows so many characters.
 SHORT = 120
 
-# No white space but around it, and long: nobody's words. Data URLs (images in a request) are among them.
-_OPAQUE = re.compile(r"\s*[!-~]{48,}\s*")
+# A long row without a space but around it: a signature, ciphertext, a data URL (an image in a request).
+_ROW = re.compile(r"\s*([!-~]{48,})\s*")
+
+# Or somebody's words all the same: JSON, markup, and paths, URLs and names of nothing but words and short numbers.
+_MARKUP = ("{", "[", "<", '"')
+_BORDER = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24})?[0-9]{0,4}")
 
 # Joiners and variation selectors are part of letters and pictures, though they show nothing by themselves.
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
@@ -50,8 +55,11 @@ def fingerprint(text: str) -> str:
 
 
 def is_opaque(text: str) -> bool:
-    """Whether a text is nobody's words: a signature, ciphertext, base64."""
-    return _OPAQUE.fullmatch(text) is not None
+    """Whether a text is nobody's words: a signature, ciphertext, base64; a file's path is none, nor is JSON."""
+    row = _ROW.fullmatch(text)
+    if row is None or row[1].startswith(_MARKUP):
+        return False
+    return not all(map(_WORD.fullmatch, _BORDER.split(row[1])))
 
 
 def size(count: int) -> str:
