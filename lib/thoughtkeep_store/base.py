@@ -18,6 +18,9 @@ SCANNED = 128
 # Origins that one question brings back.
 ORIGINS = 1000
 
+# Turns of one conversation that are told, the newest.
+PER_CONVERSATION = 1000
+
 
 class Unusable(Exception):
     """A store cannot be opened. Its message is one sentence: what is wrong, and that the file is left alone."""
@@ -52,7 +55,7 @@ class Store(Protocol):
         """
 
     async def flush(self) -> None:
-        """Return when all that was put before is durable, or when the backend cannot make it so for now."""
+        """Return when all puts and forgettings so far are durable, or when the backend cannot make them so for now."""
 
     async def fetch(self, keys: Keys) -> Facts:
         """Return what the keys lead to; empty keys lead to nothing.
@@ -62,8 +65,26 @@ class Store(Protocol):
         tenants, newest first, by lineage or value, at most `ORIGINS`.
         """
 
+    async def conversation(self, tenant: str, root: str) -> tuple[Kept, ...]:
+        """Return the turns of a conversation, oldest first (by `made`, then what was put first).
+
+        Of more than `PER_CONVERSATION` turns these are the newest.
+        """
+
     def touch(self, ids: Sequence[str]) -> None:
         """Count the conversations (same tenant, same root) of these turns as used now. Does no I/O."""
+
+    def forget_turns(self, ids: Sequence[str]) -> None:
+        """Forget these turns, whosever they are: gone from all answers at once, durably so later. Does no I/O.
+
+        No trace of them is left where turns are stored. What is put afterwards is kept, also with the same id.
+        """
+
+    def forget_conversation(self, tenant: str, root: str) -> None:
+        """Forget all turns of a conversation, as `forget_turns` does. What is put into it afterwards is kept."""
+
+    def forget_all(self) -> None:
+        """Forget all turns of all tenants, as `forget_turns` does. The key stays."""
 
     async def stats(self) -> Stats:
         """Return how much is stored."""

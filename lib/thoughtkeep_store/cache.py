@@ -28,3 +28,8 @@ class Cache[V]:
         while self._weight > self._max_weight:
             _, (_, gone) = self._items.popitem(last=False)
             self._weight -= gone
+
+    def drop(self, number: int) -> None:
+        """Let a value go, if it is there."""
+        if item := self._items.pop(number, None):
+            self._weight -= item[1]

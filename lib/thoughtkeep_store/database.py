@@ -10,13 +10,15 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Literal
+from itertools import batched
+from typing import Literal, NamedTuple
 
 from thoughtkeep.turns import Kept
 
 from . import records
-from .base import ORIGINS, PER_KEY, SCANNED
+from .base import ORIGINS, PER_CONVERSATION, PER_KEY, SCANNED
 from .cache import Cache
+from .forgetting import UNMET, Conversation, Forgetting, OneTurn, Target
 from .found import Found, origin_of
 from .marks import Mark, Question, own_marks, shared_marks
 from .shelf import Entry
@@ -47,6 +49,25 @@ ON CONFLICT (name) DO UPDATE
 SET used = max(used, excluded.used), turns = turns + 1, bytes = bytes + excluded.bytes
 """
 _INSERT = "INSERT INTO turn (name, conversation, bytes, made, marks, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_ROW = "SELECT number, made, marks, conversation, bytes FROM turn WHERE name = ? AND number <= ? LIMIT ?"
+_ROWS = """
+SELECT number, made, marks, conversation, bytes FROM turn
+WHERE conversation = (SELECT number FROM conversation WHERE name = ?) AND number <= ? ORDER BY number DESC LIMIT ?
+"""
+_ALL_ROWS = """
+SELECT number, made, marks, conversation, bytes FROM turn WHERE number <= ? ORDER BY number DESC LIMIT ?
+"""
+
+
+class Row(NamedTuple):
+    """What a turn's row tells without its record."""
+
+    number: int
+    made: float
+    marks: bytes
+    conversation: int
+    size: int
 
 
 class Database:
@@ -86,26 +107,79 @@ class Database:
         for number, kept, record in written:
             self._turns.put(number, kept, len(record.head) + len(record.body))
 
-    def find(self, question: Question) -> Found:
-        """Return the turns and origins that the question asks for, ranked by their row numbers."""
+    def find(self, question: Question, forgetting: Forgetting) -> Found:
+        """Return the turns and origins that the question asks for, ranked by their row numbers.
+
+        What is to be forgotten is not among them.
+        """
         found = Found()
         with self.transaction("DEFERRED"):
             own = self._numbers(_OWN, (PER_KEY,), question.own)
             others = self._numbers(_SHARED, (SCANNED, self._tenant(question.tenant)), question.shared)
             for number, kept in self._load_turns(own):
-                if question.finds(kept):
+                if question.finds(kept) and not forgetting.hides(number, kept.id, kept.tenant, kept.root):
                     found.turns[kept.id] = ((kept.made, number), kept)
             # The highest numbers are those put last.
-            for number, (id_, tenant, origin) in self._load_origins(sorted(others)[-ORIGINS:]):
-                if question.traces(tenant, origin):
+            for number, (id_, tenant, root, origin) in self._load_origins(sorted(others)[-ORIGINS:]):
+                if question.traces(tenant, origin) and not forgetting.hides(number, id_, tenant, root):
                     found.origins[id_] = ((origin.made, number), origin)
         return found
 
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many turns and conversations there are, and their bytes."""
+    def conversation(self, asked: Conversation, forgetting: Forgetting) -> Found:
+        """Return the newest turns of a conversation, at least as many as are told, without what is to be forgotten."""
+        found = Found()
+        with self.transaction("DEFERRED"):
+            query = """
+                SELECT number FROM turn WHERE conversation = (SELECT number FROM conversation WHERE name = ?)
+                ORDER BY made DESC, number DESC
+            """
+            name = self._name_of("conversation", asked.tenant, asked.root)
+            numbers = [number for (number,) in self.connection.execute(query, (name,))]
+            for newest in batched(numbers, PER_CONVERSATION):
+                for number, kept in self._load_turns(set(newest)):
+                    if asked.holds(kept) and not forgetting.hides(number, kept.id, kept.tenant, kept.root):
+                        found.turns[kept.id] = ((kept.made, number), kept)
+                if len(found.turns) >= PER_CONVERSATION:
+                    break
+        return found
+
+    def counts(self, after: int = 0) -> tuple[int, int, int]:
+        """Return how many turns there are in rows after that one, their conversations, and their bytes."""
         query = "SELECT coalesce(sum(turns), 0), count(*), coalesce(sum(bytes), 0) FROM conversation"
-        turns, conversations, size = self.connection.execute(query).fetchone()
+        if after:
+            query = "SELECT count(*), count(DISTINCT conversation), coalesce(sum(bytes), 0) FROM turn WHERE number > ?"
+        turns, conversations, size = self.connection.execute(query, (after,) if after else ()).fetchone()
         return turns, conversations, size
+
+    def turns_of(self, conversation: int, after: int) -> int:
+        """Return how many turns the conversation in that row has in rows after that one."""
+        query = "SELECT count(*) FROM turn WHERE conversation = ? AND number > ?"
+        return int(self.connection.execute(query, (conversation, after)).fetchone()[0])
+
+    def last(self) -> int:
+        """Return the highest number that a turn's row has had so far."""
+        row = self.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'turn'").fetchone()
+        return int(row[0]) if row else 0
+
+    def rows(self, target: Target, reach: int, limit: int = -1) -> list[Row]:
+        """Return the rows of what is meant, up to a number: the last ones first, and so many at most."""
+        which: tuple[bytes, ...]
+        match target:
+            case OneTurn(id_):
+                query, which = _ROW, (self._name_of("turn", id_),)
+            case Conversation(tenant, root):
+                query, which = _ROWS, (self._name_of("conversation", tenant, root),)
+            case _:  # everything
+                query, which = _ALL_ROWS, ()
+        return [Row(*row) for row in self.connection.execute(query, (*which, reach, limit))]
+
+    def remove(self, rows: Iterable[Row]) -> None:
+        """Delete rows and their marks, and what they count for in their conversations."""
+        for row in rows:
+            self.delete([row[:3]])
+            query = "UPDATE conversation SET turns = turns - 1, bytes = bytes - ? WHERE number = ?"
+            self.connection.execute(query, (row.size, row.conversation))
+            self.connection.execute("DELETE FROM conversation WHERE number = ? AND turns = 0", (row.conversation,))
 
     def delete(self, turns: Iterable[tuple[int, float, bytes]]) -> None:
         """Delete rows and their marks, given number, `made` and packed marks. The conversation is the caller's."""
@@ -113,16 +187,12 @@ class Database:
             marks = [(digest, made, number) for digest in _unpack(packed)]
             self.connection.executemany("DELETE FROM mark WHERE digest = ? AND made = ? AND turn = ?", marks)
             self.connection.execute("DELETE FROM turn WHERE number = ?", (number,))
+            self._turns.drop(number)
+            self._origins.drop(number)
 
     def _insert(self, kept: Kept, record: records.Record, used: float) -> int:
         name = self._name_of("turn", kept.id)
-        query = "SELECT number, made, marks, conversation, bytes FROM turn WHERE name = ?"
-        if row := self.connection.execute(query, (name,)).fetchone():
-            self.delete([row[:3]])
-            self.connection.execute(
-                "UPDATE conversation SET turns = turns - 1, bytes = bytes - ? WHERE number = ?", (row[4], row[3])
-            )
-            self.connection.execute("DELETE FROM conversation WHERE number = ? AND turns = 0", (row[3],))
+        self.remove(self.rows(OneTurn(kept.id), UNMET))
         own = self._digests(own_marks(kept))
         shared = self._digests(shared_marks(kept))
         size = len(record.head) + len(record.body) + ROW_BYTES + MARK_BYTES * (len(own) + len(shared))
@@ -175,7 +245,7 @@ class Database:
             if traced := self._origins.get(number):
                 yield number, traced
             elif kept := self._turns.get(number):
-                yield number, records.Traced(kept.id, kept.tenant, origin_of(kept))
+                yield number, records.Traced(kept.id, kept.tenant, kept.root, origin_of(kept))
             else:
                 missing.append(number)
         query = "SELECT number, head FROM turn WHERE number IN (SELECT value FROM json_each(?))"

@@ -20,6 +20,7 @@ class Fault(StrEnum):
     DAMAGED = "damaged"  # the file is not what we wrote: stays
     RECORD = "record"  # one record cannot be read or written
     FULL = "full"  # turns that were not durable yet had to go
+    LEFT = "left"  # what was to be forgotten could not be deleted
 
 
 # https://sqlite.org/rescode.html, primary codes. Errors without a code come from Python's module, not from SQLite.

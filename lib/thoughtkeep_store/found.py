@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from thoughtkeep.turns import Facts, Kept, Origin
 
-from .base import ORIGINS
+from .base import ORIGINS, PER_CONVERSATION
 
 # `made` of the turn, and the number it got when it was put: later puts have higher numbers, also across layers.
 type Rank = tuple[float, int]
@@ -26,6 +26,10 @@ class Found:
             turns=tuple(kept for _, kept in sorted(self.turns.values(), key=_rank, reverse=True)),
             origins=tuple(origin for _, origin in sorted(self.origins.values(), key=_rank, reverse=True)[:ORIGINS]),
         )
+
+    def conversation(self) -> tuple[Kept, ...]:
+        """Return the turns as those of a conversation: oldest first, bounded to the newest."""
+        return tuple(kept for _, kept in sorted(self.turns.values(), key=_rank)[-PER_CONVERSATION:])
 
 
 def origin_of(kept: Kept) -> Origin:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from thoughtkeep.turns import Facts, Kept, Keys
 
 from .base import Stats
+from .forgetting import Conversation, Everything, OneTurn
 from .marks import Question
 from .shelf import Shelf
 
@@ -31,9 +32,26 @@ class MemoryStore:
         """See Store."""
         return self._shelf.find(Question(keys)).facts()
 
+    async def conversation(self, tenant: str, root: str) -> tuple[Kept, ...]:
+        """See Store."""
+        return self._shelf.conversation(Conversation(tenant, root)).conversation()
+
     def touch(self, ids: Sequence[str]) -> None:
         """See Store."""
         self._shelf.touch(ids, self._clock())
+
+    def forget_turns(self, ids: Sequence[str]) -> None:
+        """See Store."""
+        for id_ in ids:
+            self._shelf.forget(OneTurn(id_))
+
+    def forget_conversation(self, tenant: str, root: str) -> None:
+        """See Store."""
+        self._shelf.forget(Conversation(tenant, root))
+
+    def forget_all(self) -> None:
+        """See Store."""
+        self._shelf.forget(Everything())
 
     async def stats(self) -> Stats:
         """See Store."""

@@ -139,6 +139,8 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
 def _settle(connection: sqlite3.Connection, empty: bool) -> bytes:
     """Bring the file to the present schema and set the connection up. Returns the key."""
     connection.execute("PRAGMA synchronous = NORMAL")
+    # For all that is ever deleted, also turns that are replaced or pruned: nobody could have them forgotten later.
+    connection.execute("PRAGMA secure_delete = ON").fetchone()
     if empty:
         # Must come before anything is read, and writes a page: inside the transaction, or other openers would see
         # a file that doesn't tell whose it is.

@@ -35,8 +35,12 @@ class Pruning:
         self._turns += turns
         self._bytes += size
 
+    def look(self) -> None:
+        """Have it be time for a step: there may be many pages to give back."""
+        self._looked = None
+
     def due(self, now: float) -> bool:
-        """Whether it is time for a step: some time or some writes after the last, or when the clock was set back."""
+        """Whether it is time for a step: when told, some time or writes after the last, or with the clock set back."""
         return (
             self._looked is None
             or not 0 <= now - self._looked < EVERY_SECONDS

@@ -34,10 +34,11 @@ class Record(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """What a head alone tells: the id and the tenant of the turn, and its origin."""
+    """What a head alone tells: the id, the tenant and the root of the turn, and its origin."""
 
     id: str
     tenant: str
+    root: str
     origin: Origin
 
 
@@ -69,9 +70,9 @@ def decode_head(head: bytes) -> Traced:
     except ValidationError as error:
         raise Unreadable(_shape(error)) from None
     match parsed:
-        case {"id": str(id_), "tenant": str(tenant)}:
-            return Traced(id_, tenant, origin)
-    raise Unreadable("no id or no tenant")
+        case {"id": str(id_), "tenant": str(tenant), "root": str(root)}:
+            return Traced(id_, tenant, root, origin)
+    raise Unreadable("no id, no tenant or no root")
 
 
 def _dump(value: dict[str, Json]) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from thoughtkeep.turns import Json, Kept
 
 from .base import PER_KEY, SCANNED
+from .forgetting import Conversation, OneTurn, Target
 from .found import Found, Rank, origin_of
 from .marks import Mark, Question, own_marks, shared_marks
 
@@ -101,6 +102,20 @@ class Shelf:
         if not conversation.ids:
             del self._conversations[name]
 
+    def forget(self, target: Target) -> None:
+        """Take all that is meant off the shelf."""
+        match target:
+            case OneTurn(id_):
+                self.drop(id_)
+            case Conversation(tenant, root):
+                if conversation := self._conversations.get((tenant, root)):
+                    self._drop_all(conversation)
+            case _:  # everything
+                self.weight = 0
+                self._entries.clear()
+                self._found_by.clear()
+                self._conversations.clear()
+
     def touch(self, ids: Sequence[str], now: float) -> None:
         """Count the conversations of these turns as used now."""
         for id_ in ids:
@@ -126,6 +141,14 @@ class Shelf:
                 kept = self._entries[id_].kept
                 if kept.tenant != question.tenant:
                     found.origins[id_] = (rank, origin_of(kept))
+        return found
+
+    def conversation(self, asked: Conversation) -> Found:
+        """Return the turns of a conversation."""
+        found = Found()
+        if conversation := self._conversations.get((asked.tenant, asked.root)):
+            entries = (self._entries[id_] for id_ in conversation.ids)
+            found.turns = {entry.kept.id: (entry.rank, entry.kept) for entry in entries}
         return found
 
     def _newest(self, mark: Mark, count: int) -> list[tuple[Rank, str]]:

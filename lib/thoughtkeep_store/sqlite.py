@@ -2,6 +2,7 @@
 
 Here and nowhere else: what runs on which thread, and what becomes of turns that the file does not take. A turn waits in
 memory from `put` until its transaction is committed; lookups look there first, so that a turn is never out of sight.
+What is to be forgotten is taken note of in memory likewise, and never in sight again.
 All SQL runs on one thread of the store's own, in jobs that never raise.
 """
 
@@ -20,7 +21,10 @@ from thoughtkeep.turns import Facts, Kept, Keys
 from . import opening, records
 from .base import Stats
 from .database import Database
+from .erasing import Erasing
 from .faults import Fault, Faults, classify
+from .forgetting import Conversation, Everything, Forgetting, OneTurn, Target
+from .found import Found
 from .marks import Question
 from .pruning import Pruning
 from .shelf import Entry
@@ -75,6 +79,7 @@ class SqliteStore:
         self._waiting = Waiting(ttl=ttl, max_bytes=max_bytes)
         self._database = Database(connection, self.key, self._skipped)
         self._pruning = Pruning(self._database, ttl=ttl, max_bytes=max_bytes)
+        self._erasing = Erasing(self._database)
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thoughtkeep-store")
         self._closed = False
         self._usable = True  # once false, the file is not touched again
@@ -99,14 +104,37 @@ class SqliteStore:
         question = Question(keys)
         if not question.own:
             return Facts()
-        # Memory before the file: what is written in between is found twice, not missed.
-        found = self._waiting.find(question)
-        if stored := await self._run(lambda: self._read(lambda: self._database.find(question))):
-            self._waiting.merge(found, stored, question)
+        found = await self._find(
+            lambda: self._waiting.find(question),
+            lambda forgetting: self._database.find(question, forgetting),
+            question.finds,
+        )
         return found.facts()
 
+    async def conversation(self, tenant: str, root: str) -> tuple[Kept, ...]:
+        """See Store."""
+        asked = Conversation(tenant, root)
+        found = await self._find(
+            lambda: self._waiting.conversation(asked),
+            lambda forgetting: self._database.conversation(asked, forgetting),
+            asked.holds,
+        )
+        return found.conversation()
+
+    def forget_turns(self, ids: Sequence[str]) -> None:
+        """See Store."""
+        self._forget(*map(OneTurn, ids))
+
+    def forget_conversation(self, tenant: str, root: str) -> None:
+        """See Store."""
+        self._forget(Conversation(tenant, root))
+
+    def forget_all(self) -> None:
+        """See Store."""
+        self._forget(Everything())
+
     async def flush(self) -> None:
-        """See Store. Gives up after some seconds of a lock, and at once on other faults; the turns go on waiting."""
+        """See Store. Gives up after some seconds of a lock, and at once on other faults; what waits goes on waiting."""
         until = time.monotonic() + PATIENCE
         last = self._waiting.last()
         while self._usable and self._waiting.owes(last, uses=False):
@@ -115,11 +143,17 @@ class SqliteStore:
                 await asyncio.sleep(RETRY_LOCKED)
             elif outcome is not Outcome.DONE:
                 return
+        if self._erasing.traces:
+            await self._run(self._clear)
 
     async def stats(self) -> Stats:
         """See Store. What waits is counted beside what is in the file, also if it is to replace it."""
-        stored = await self._run(lambda: self._read(self._database.counts)) or (0, 0, 0)
-        waiting = self._waiting.counts()
+        while True:
+            forgets = self._waiting.forgets
+            stored = await self._ask(self._erasing.counts) or (0, 0, 0)
+            waiting = self._waiting.counts()
+            if forgets == self._waiting.forgets:
+                break
         conversations = max(stored[1], waiting[1])
         return Stats(stored[0] + waiting[0], conversations, stored[2] + waiting[2], self.name, waiting[0])
 
@@ -133,12 +167,36 @@ class SqliteStore:
             await self._run(self._write)
         if self._usable and (left := self._waiting.counts()[0]):
             self._tell(Fault.FULL, f"it was closed while {left} turns could not be written, and they are lost")
+        self._tell_left()
         self._usable = False
         self._no_retry()
         await self._run(self._shut)
         self._executor.shutdown(wait=False)
 
     # On the caller's thread, or on both.
+
+    def _forget(self, *targets: Target) -> None:
+        self._waiting.forget(targets)
+        if not self._usable:
+            self._tell_left()
+        self._schedule()
+
+    async def _find(
+        self, waiting: Callable[[], Found], stored: Callable[[Forgetting], Found], finds: Callable[[Kept], bool]
+    ) -> Found:
+        """Look in memory and in the file; again if something was forgotten meanwhile, which may be among the finds."""
+        while True:
+            forgets = self._waiting.forgets
+            # Memory before the file: what is written in between is found twice, not missed.
+            found = waiting()
+            if there := await self._ask(stored):
+                self._waiting.merge(found, there, finds)
+            if forgets == self._waiting.forgets:
+                return found
+
+    async def _ask[T](self, query: Callable[[Forgetting], T]) -> T | None:
+        """Ask the file on the store's thread, without what is to be forgotten then."""
+        return await self._run(lambda: self._read(lambda: query(self._waiting.forgetting())))
 
     async def _run[T](self, job: Callable[[], T]) -> T | None:
         """Run a job on the store's thread and return its result, or None if it takes too long."""
@@ -161,7 +219,7 @@ class SqliteStore:
             if self._scheduled or self._retry or not self._usable:
                 return
             self._scheduled = True
-        self._submit(self._write)
+        self._submit(self._write_scheduled)
 
     def _schedule_in(self, seconds: float) -> None:
         with self._lock:
@@ -185,6 +243,10 @@ class SqliteStore:
     def _tell(self, fault: Fault, sentence: str) -> None:
         self._faults.tell(fault, f"{self.name}: {sentence}")
 
+    def _tell_left(self) -> None:
+        if self._waiting.forgetting():
+            self._tell(Fault.LEFT, "turns that were to be forgotten may still be in it")
+
     # On the store's thread.
 
     def _read[T](self, query: Callable[[], T]) -> T | None:
@@ -198,32 +260,57 @@ class SqliteStore:
         finally:
             self._submit(self._prune)
 
-    def _write(self) -> Outcome:
+    def _write_scheduled(self) -> None:
         with self._lock:
             self._scheduled = False
+        self._write()
+
+    def _write(self) -> Outcome:
         if not self._usable:
             return Outcome.FAILED
-        batch, touched = self._waiting.take(BATCH)
-        if not batch and not touched:
+        work = self._waiting.take(BATCH)
+        if not any(work):
             self._locked_since = None
+            self._clear()
             return Outcome.DONE
         try:
-            encoded = self._encode(batch)
+            encoded = self._encode(work.batch)
             if _identity(self._path) != self._identity:
                 raise sqlite3.DatabaseError("the file was deleted or replaced")
-            self._database.write(encoded, touched)
+            if work.forgetting:
+                self._erase(work.forgetting)
+            if encoded or work.touched:
+                self._database.write(encoded, work.touched)
         except Exception as error:  # likewise
-            self._waiting.untake(touched)
+            self._waiting.untake(work.touched)
             return self._failed(error, Fault.FAILED)
         self._waiting.written([entry for entry, _ in encoded])
         self._locked_since = None
         self._no_retry()
         self._faults.passed(Fault.LOCKED, Fault.FAILED, Fault.FULL)
         self._pruning.wrote(len(encoded), sum(len(record.head) + len(record.body) for _, record in encoded))
+        if not self._waiting.forgetting():
+            self._clear()
         self._submit(self._prune)
         if self._waiting.owes():
             self._schedule()
         return Outcome.DONE
+
+    def _erase(self, forgetting: Forgetting) -> None:
+        """Take a step in forgetting. What was put since has higher row numbers, or waits for the write after this."""
+        done = self._erasing.step(forgetting)
+        self._waiting.forgotten(done)
+        if len(done) == len(forgetting):
+            self._pruning.look()
+
+    def _clear(self) -> None:
+        """See to it that the file holds no trace of what was forgotten, or try again with the next write."""
+        if not self._usable:
+            return
+        try:
+            self._erasing.clear()
+        except Exception as error:  # likewise
+            self._failed(error, Fault.HAMPERED)
 
     def _encode(self, batch: Sequence[Entry]) -> list[tuple[Entry, records.Record]]:
         """Write turns down. One that is not JSON stays in memory."""
@@ -247,6 +334,7 @@ class SqliteStore:
         except Exception as error:  # likewise
             self._failed(error, Fault.HAMPERED)
             return
+        self._clear()
         if more:
             self._submit(lambda: self._prune(goes_on=True))
 
@@ -264,6 +352,7 @@ class SqliteStore:
             self._usable = False
             opening.leave_alone(self._database.connection)
             self._tell(fault, f"{error}; it is left alone, and turns are kept in memory from now on")
+            self._tell_left()
         else:
             self._tell(
                 otherwise, f"{str(error) or type(error).__name__}; {_MEANWHILE[otherwise]} until this has passed"

@@ -1,16 +1,18 @@
-"""What a file has not taken yet: turns, and uses of turns. Safe for threads; each call is short.
+"""What a file has not taken yet: turns, uses of turns, and orders to forget. Safe for threads; each call is short.
 
 Here and nowhere else: that a turn leaves memory only after it was written as it is, and what a lookup answers about a
 turn that is in the file and waits as well.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from threading import Lock
+from typing import NamedTuple
 
 from thoughtkeep.turns import Kept
 
+from .forgetting import Conversation, Forgetting, Order, Target
 from .found import Found
 from .marks import Question
 from .shelf import Entry, Shelf
@@ -25,14 +27,27 @@ TOUCHED = 10_000
 FIRST = 1 << 62
 
 
+class Work(NamedTuple):
+    """What the file is to take next: first the orders to forget, then turns and when turns were used."""
+
+    forgetting: Forgetting
+    batch: list[Entry]
+    touched: Mapping[str, float]
+
+
 class Waiting:
-    """Turns on a shelf, found like stored ones, until they are written."""
+    """Turns on a shelf, found like stored ones, until they are written.
+
+    `forgets` counts how often something was to be forgotten.
+    """
 
     def __init__(self, *, ttl: float, max_bytes: int) -> None:
+        self.forgets = 0
         self._lock = Lock()
         self._shelf = Shelf(ttl=ttl, max_bytes=min(max_bytes, WAITING_BYTES), first=FIRST)
         self._touched: dict[str, float] = {}
         self._unwritable: set[int] = set()
+        self._forgetting = Forgetting()
 
     def put(self, kept: Kept, now: float) -> int:
         """Add a turn. Returns how many others had to go for want of room."""
@@ -47,28 +62,54 @@ class Waiting:
             if len(self._touched) < TOUCHED:
                 self._touched.update(dict.fromkeys(ids, now))
 
+    def forget(self, targets: Iterable[Target]) -> None:
+        """Forget what waits, and take note that the file has to."""
+        with self._lock:
+            for target in targets:
+                self._shelf.forget(target)
+                self._forgetting.add(target, self._shelf.last)
+            self.forgets += 1
+
+    def forgetting(self) -> Forgetting:
+        """Return what is to be forgotten now."""
+        with self._lock:
+            return Forgetting(self._forgetting)
+
+    def forgotten(self, orders: Iterable[tuple[Target, Order]]) -> None:
+        """The file has forgotten this."""
+        with self._lock:
+            self._forgetting.done(orders)
+
     def find(self, question: Question) -> Found:
         """Return what waits and answers the question."""
         with self._lock:
             return self._shelf.find(question)
 
-    def merge(self, found: Found, stored: Found, question: Question) -> None:
+    def conversation(self, asked: Conversation) -> Found:
+        """Return what waits of a conversation."""
+        with self._lock:
+            return self._shelf.conversation(asked)
+
+    def merge(self, found: Found, stored: Found, finds: Callable[[Kept], bool]) -> None:
         """Add what the file has. A turn that was put again since it was written is what it is here."""
         with self._lock:
             for id_, item in stored.turns.items():
                 entry = self._shelf.get(id_)
                 if entry is None:
                     found.turns.setdefault(id_, item)
-                elif question.finds(entry.kept):
+                elif finds(entry.kept):
                     found.turns[id_] = (entry.rank, entry.kept)
         for id_, origin in stored.origins.items():
             found.origins.setdefault(id_, origin)
 
-    def take(self, count: int) -> tuple[list[Entry], Mapping[str, float]]:
-        """Return the turns that were put first, which go on waiting, and when turns were used, which does not."""
+    def take(self, count: int) -> Work:
+        """Return what is to be forgotten and the turns that were put first, which both go on waiting, and uses.
+
+        All in one piece: a turn of the batch that an order would reach was put after that order.
+        """
         with self._lock:
             touched, self._touched = self._touched, {}
-            return self._first(count), touched
+            return Work(Forgetting(self._forgetting), self._first(count), touched)
 
     def untake(self, touched: Mapping[str, float]) -> None:
         """Have uses wait that could not be written."""
@@ -93,10 +134,11 @@ class Waiting:
             return self._shelf.last
 
     def owes(self, last: float = math.inf, *, uses: bool = True) -> bool:
-        """Whether a turn up to that number, or (with `uses`) any use, is still to be written."""
+        """Whether a turn up to that number, an order from before the next one, or (with `uses`) any use waits."""
         with self._lock:
             first = self._first(1)
-            return (uses and bool(self._touched)) or bool(first and first[0].rank[1] <= last)
+            due = bool(first and first[0].rank[1] <= last) or self._forgetting.owed(last)
+            return due or (uses and bool(self._touched))
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many turns and conversations there are, and their bytes."""

@@ -13,7 +13,7 @@ def said(who: str, *lines: str) -> Block:
 
 
 def rule(who: str) -> str:
-    return f"\u2500\u2500 {who} ".ljust(72, "\u2500")
+    return f"\u2500\u2500 {who} ".ljust(64, "\u2500")
 
 
 def test_a_telling_that_did_not_change_has_no_marks() -> None:

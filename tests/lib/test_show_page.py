@@ -280,10 +280,11 @@ def test_a_handover_heads_the_page_with_its_sizes() -> None:
     outcome = Outcome("switch", (edit,), 2, True, "", 12_000, 300, 2_100, "gpt-5")
     lines = page(CHAT, TALK, story(handover=outcome, made={rewrite.REASON: 1}))
     assert lines[2] == "thoughtkeep: handover from gpt-5: 12,000 \u2192 300 tokens"
-    assert lines[4] == "  handover from gpt-5: 12,000 \u2192 300 tokens, the summary took 2,100 ms"
+    assert lines[4] == "  the summary took 2,100 ms"
     again = Outcome("handover_reused", (edit,), 2, False, "", 12_000, 300)
     lines = page(CHAT, TALK, story(handover=again, made={rewrite.REASON: 1}))
-    assert lines[4] == "  handover: 12,000 \u2192 300 tokens (summary used again)"
+    assert lines[2] == "thoughtkeep: handover: 12,000 \u2192 300 tokens (summary used again)"
+    assert lines[4] == ""
 
 
 def test_a_handover_that_was_not_made_says_why() -> None:

@@ -21,7 +21,7 @@ _LAST = 40
 _GONE = 12
 
 # Columns of a line behind its mark: what UIs show without scrolling sideways. A longer one goes on below itself.
-COLUMNS = 96
+COLUMNS = 88
 
 # A longer difference is not searched for what is alike in it: it would take too long.
 _SEARCHED = 2_000
@@ -135,7 +135,7 @@ def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _rule(heading: str) -> str:
-    return f"\u2500\u2500 {heading} ".ljust(72, "\u2500")
+    return f"\u2500\u2500 {heading} ".ljust(64, "\u2500")
 
 
 def _gist(block: Block) -> str:

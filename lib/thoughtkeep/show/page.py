@@ -7,7 +7,7 @@ away, in mitmproxy's own views.
 from thoughtkeep.answer import Answer
 from thoughtkeep.show.blocks import Owners, conversation, owner_name, turn_block
 from thoughtkeep.show.marked import marked
-from thoughtkeep.show.story import Story, comment, handover_line
+from thoughtkeep.show.story import Story, comment
 from thoughtkeep.show.words import fold, joined, plural, short
 from thoughtkeep.turns import Ask, Json, Owner
 
@@ -75,9 +75,8 @@ def _notes(story: Story | None) -> list[str]:
     outcome = story.handover
     if outcome.reason not in ("off", "same_model", "no_prior_turn") and not outcome.replaces:
         notes.append(f"  no handover: {outcome.reason}{f' ({short(outcome.failed)})' if outcome.failed else ''}")
-    if outcome.replaces:
-        took = f", the summary took {outcome.summary_ms:,} ms" if outcome.invoked else ""
-        notes.append(f"  {handover_line(outcome)}{took}")
+    if outcome.replaces and outcome.invoked:
+        notes.append(f"  the summary took {outcome.summary_ms:,} ms")
     if story.rescued:
         notes.append(f"  refused by the provider: {short(story.rescued)}")
     return notes
