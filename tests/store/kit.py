@@ -1,6 +1,7 @@
 """What the tests of the store share: turns to put, a clock to set, and both backends behind one way to open them."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -79,6 +80,30 @@ async def settled(store: Store, done: Callable[[Store], Coroutine[Any, Any, bool
             return
         await asyncio.sleep(0.005)
     raise AssertionError("it never happened")
+
+
+class Broken:
+    """A connection whose statements raise, while there is an error to raise."""
+
+    def __init__(self, connection: sqlite3.Connection, error: Exception | None = None, only: str = "") -> None:
+        self.connection = connection
+        self.error = error
+        self.only = only
+
+    def execute(self, statement: str, *parameters: Any) -> Any:
+        if self.error and self.only in statement:
+            raise self.error
+        return self.connection.execute(statement, *parameters)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+
+def breaks(store: Store, error: Exception | None = None, only: str = "") -> Broken:
+    """Have the statements of a store raise that hold `only`."""
+    broken = Broken(store._database.connection, error, only)
+    store._database.connection = broken
+    return broken
 
 
 @dataclass

@@ -12,30 +12,7 @@ import pytest
 from thoughtkeep_store import faults, opening, sqlite, waiting
 from thoughtkeep_store.faults import Fault, classify
 
-from .kit import Backend, found, kept, run, settled
-
-
-class Broken:
-    """A connection whose statements raise, while there is an error to raise."""
-
-    def __init__(self, connection: sqlite3.Connection, error: Exception | None = None, only: str = "") -> None:
-        self.connection = connection
-        self.error = error
-        self.only = only
-
-    def execute(self, statement, *parameters):
-        if self.error and self.only in statement:
-            raise self.error
-        return self.connection.execute(statement, *parameters)
-
-    def __getattr__(self, name):
-        return getattr(self.connection, name)
-
-
-def breaks(store, error=None, only=""):
-    broken = Broken(store._database.connection, error, only)
-    store._database.connection = broken
-    return broken
+from .kit import Backend, breaks, found, kept, run, settled
 
 
 async def no_turn_waits(store):

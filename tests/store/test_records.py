@@ -54,7 +54,7 @@ def test_any_turn_reads_as_it_was_written(turn):
     back = records.decode(*record)
     assert back == turn
     assert repr(back) == repr(turn)  # 1 and True and 1.0 are equal, and not the same
-    assert records.decode_head(record.head) == (turn.id, turn.tenant, origin_of(turn))
+    assert records.decode_head(record.head) == (turn.id, turn.tenant, turn.root, origin_of(turn))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,14 @@ def test_what_is_no_record_is_unreadable(head, body):
 
 
 @pytest.mark.parametrize(
-    "head", [b"", changed(good.head, id=5), changed(good.head, tenant=None), changed(good.head, after="x")]
+    "head",
+    [
+        b"",
+        changed(good.head, id=5),
+        changed(good.head, tenant=None),
+        changed(good.head, root=1),
+        changed(good.head, after="x"),
+    ],
 )
 def test_what_is_no_head_is_unreadable(head):
     with pytest.raises(records.Unreadable):

@@ -34,12 +34,25 @@ def test_both_backends_answer_alike(tmp_path, seed):
                 writer = chance.choice((two, three))
                 writer.put(turn)
                 await writer.flush()
+                if (way := chance.random()) < 0.2:
+                    ids, root = [f"t{chance.randrange(40)}" for _ in range(3)], f"r{chance.randrange(4)}"
+                    for store in (one, writer):
+                        if way < 0.1:
+                            store.forget_turns(ids)
+                        elif way < 0.19:
+                            store.forget_conversation("alice", root)
+                        else:
+                            store.forget_all()
+                    await writer.flush()
                 question = keys(
                     *some("l", 4), tenant=chance.choice(("alice", "bob")), call_ids=some("c", 3), values=some("v", 2)
                 )
                 expected = await one.fetch(question)
                 assert await two.fetch(question) == expected
                 assert await three.fetch(question) == expected
+                assert await two.conversation("alice", turn.root) == await one.conversation("alice", turn.root)
+                figures = [await store.stats() for store in (one, two, three)]
+                assert len({(stats.turns, stats.conversations) for stats in figures}) == 1
         assert file.faults == []
 
     run(scenario())

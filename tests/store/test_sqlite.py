@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import thoughtkeep_store
-from thoughtkeep_store import cache, database, opening, pruning
+from thoughtkeep_store import cache, database, opening, pruning, sqlite
 
 from .kit import Backend, found, kept, keys, run, settled
 
@@ -135,6 +135,38 @@ def test_a_turn_put_again_while_it_is_written_goes_on_waiting(file: Backend):
         async with file.open() as store:
             (turn,) = (await store.fetch(keys("lineage"))).turns
             assert turn.turn.pieces[0].text == "second"
+
+    run(scenario())
+
+
+def test_a_row_that_belongs_to_a_wrong_conversation_is_not_told_there(file: Backend):
+    async def scenario():
+        async with file.open() as store:
+            store.put(kept("one", root="r1"))
+            store.put(kept("two", root="r2"))
+        with closing(sqlite3.connect(file.path)) as other:
+            other.execute("UPDATE turn SET conversation = 3 - conversation")
+            other.commit()
+        async with file.open() as store:
+            assert await store.conversation("alice", "r1") == ()
+
+    run(scenario())
+
+
+def test_a_write_that_is_coming_is_not_asked_for_again(file: Backend):
+    async def scenario():
+        async with file.open() as store:
+            for n in range(3 * sqlite.BATCH):
+                store._waiting.put(kept(f"t{n}"), 0.0)
+            asked = []
+            store._submit = asked.append
+            store._schedule()
+            assert asked == [store._write_scheduled]
+            store._write()
+            assert asked.count(store._write_scheduled) == 1
+            store._write_scheduled()
+            assert asked.count(store._write_scheduled) == 2
+            del store._submit
 
     run(scenario())
 
