@@ -3,6 +3,7 @@
 from thoughtkeep_mitm.checks import Checks
 from thoughtkeep_mitm.commands import Commands
 from thoughtkeep_mitm.control import ControlHeaders
+from thoughtkeep_mitm.engine import Engine
 from thoughtkeep_mitm.exchanges import Exchanges
 from thoughtkeep_mitm.flows import FlowList
 from thoughtkeep_mitm.redaction import Redaction
@@ -23,7 +24,7 @@ def make_addons() -> list[object]:
         Commands(runtime),
         ControlHeaders(runtime),
         UpgradeRefusal(runtime),
-        Exchanges(runtime),
+        Exchanges(Engine(runtime)),
         Redaction(runtime),
         FlowList(runtime),
     ]

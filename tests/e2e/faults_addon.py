@@ -29,14 +29,14 @@ class Faults:
         exchanges = ctx.master.addons.get("thoughtkeep-exchanges")
         runtime = ctx.master.addons.get("thoughtkeep")
         store = runtime.store()
-        for name in ("_begin", "_facts", "_answer", "_commit", "_finish"):
-            self._wrap(exchanges, name)
+        for name in ("begin", "_facts", "answer", "commit", "finish"):
+            self._wrap(exchanges.engine, name)
         self._wrap(runtime, "concerns")
         for name in ("put", "touch"):
             self._wrap(store, name)
         for name in ("fetch", "flush"):
             self._wrap_async(store, name)
-        module = sys.modules["thoughtkeep_mitm.exchanges"]
+        module = sys.modules["thoughtkeep_mitm.engine"]
         self._wrap(module, "decide")
         for owner, names in (("Journal", ("started", "planned", "ended")), ("Answer", ("_work", "turns"))):
             for name in names:

@@ -59,7 +59,7 @@ def assert_all_is_well(proxy: Proxy) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    ["concerns", "_begin", "started", "_facts", "fetch", "decide", "touch", "apply", "planned", "write_body"],
+    ["concerns", "begin", "started", "_facts", "fetch", "decide", "touch", "apply", "planned", "write_body"],
 )
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_fault_in_request_lets_the_clients_own_request_through(fault: str, streamed: bool, faulty: Proxy) -> None:
@@ -110,18 +110,18 @@ def test_a_fault_where_an_upgrade_is_refused_lets_the_upgrade_through(faulty: Pr
     ("fault", "streamed", "where"),
     [
         ("_work", True, "stream"),
-        ("_commit", True, "stream"),
+        ("commit", True, "stream"),
         ("turns", True, "stream"),
         ("put", True, "stream"),
-        ("_finish", True, "response"),
+        ("finish", True, "response"),
         ("ended", True, "response"),
         ("flush", True, ""),
-        ("_answer", False, "response"),
+        ("answer", False, "response"),
         ("_work", False, "response"),
-        ("_commit", False, "response"),
+        ("commit", False, "response"),
         ("turns", False, "response"),
         ("put", False, "response"),
-        ("_finish", False, "response"),
+        ("finish", False, "response"),
         ("ended", False, "response"),
         ("flush", False, ""),
     ],
@@ -144,7 +144,7 @@ def test_a_fault_in_responseheaders_lets_the_answer_through_in_one_piece(faulty:
     talk = Talk()
     with Upstream(talk.answer) as upstream, client(faulty, headers=talk.headers) as asking:
         since = Since(faulty)
-        answer = asking.post(upstream.url + talk.path, content=talk.first, headers={HEADER: "_answer"})
+        answer = asking.post(upstream.url + talk.path, content=talk.first, headers={HEADER: "answer"})
         assert (answer.status_code, answer.content) == (200, b"".join(talk.stream))
         # What was not captured as a stream is captured as a whole, and there it fails again.
         assert since.log.count("thoughtkeep: fault in responseheaders") == 1
@@ -180,7 +180,7 @@ def test_a_store_that_does_not_write_holds_up_no_answer(streamed: bool, faulty: 
         assert talk.restored(upstream.requests[1].body)
 
 
-@pytest.mark.parametrize("fault", ["_finish", "turns", "put", "flush", "ended"])
+@pytest.mark.parametrize("fault", ["finish", "turns", "put", "flush", "ended"])
 def test_a_fault_while_a_broken_stream_is_dealt_with_harms_nobody(fault: str, faulty: Proxy) -> None:
     talk = Talk()
 

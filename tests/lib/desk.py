@@ -21,6 +21,7 @@ from tongues import Event, Says, Tongue
 
 from thoughtkeep_mitm import events, flows, handovers, upstream
 from thoughtkeep_mitm.control import ControlHeaders
+from thoughtkeep_mitm.engine import Engine
 from thoughtkeep_mitm.exchanges import Exchanges
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.settings import Settings
@@ -95,7 +96,7 @@ class Desk:
         self.summariser: Summariser | None = None
         self.clock = Clock()
         self.others = Others()
-        self._exchanges = Exchanges(self.runtime)
+        self._exchanges = Exchanges(Engine(self.runtime))
         self._control = ControlHeaders(self.runtime)
         self._patch = pytest.MonkeyPatch()
         self._runner = asyncio.Runner()
@@ -103,7 +104,7 @@ class Desk:
     def __enter__(self) -> Self:
         self._patch.setattr(upstream, "post", self._post)
         self._patch.setattr(handovers, "time", self.clock)
-        self._patch.setattr("thoughtkeep_mitm.exchanges.time", self.clock)
+        self._patch.setattr("thoughtkeep_mitm.engine.time", self.clock)
         master = SimpleNamespace(addons=self.others)
         for module in (events, flows):
             self._patch.setattr(module, "ctx", SimpleNamespace(master=master))
