@@ -8,6 +8,7 @@ from thoughtkeep_mitm.exchanges import Exchanges
 from thoughtkeep_mitm.flows import FlowList
 from thoughtkeep_mitm.redaction import Redaction
 from thoughtkeep_mitm.runtime import Runtime
+from thoughtkeep_mitm.sockets import Sockets
 from thoughtkeep_mitm.upgrade import UpgradeRefusal
 from thoughtkeep_mitm.views import Views
 
@@ -17,6 +18,7 @@ __all__ = ["make_addons"]
 def make_addons() -> list[object]:
     """The addons, in the order in which they see each event. Redaction is the last that changes a flow."""
     runtime = Runtime()
+    engine = Engine(runtime)
     return [
         runtime,
         Checks(),
@@ -24,7 +26,8 @@ def make_addons() -> list[object]:
         Commands(runtime),
         ControlHeaders(runtime),
         UpgradeRefusal(runtime),
-        Exchanges(Engine(runtime)),
+        Exchanges(engine),
+        Sockets(engine),
         Redaction(runtime),
         FlowList(runtime),
     ]

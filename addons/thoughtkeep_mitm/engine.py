@@ -6,6 +6,7 @@ Here the store is asked, the plan is made and applied, and what an answer brings
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -104,8 +105,14 @@ class Engine:
         journal.started()
         return Exchange(number, asked, journal, time.monotonic(), story)
 
-    async def prepare(self, flow: http.HTTPFlow, exchange: Exchange, body: traffic.Body) -> Prepared:
-        """Ask the store, decide, apply."""
+    async def prepare(
+        self,
+        flow: http.HTTPFlow,
+        exchange: Exchange,
+        body: traffic.Body,
+        fit: Callable[[Sequence[Edit]], Sequence[Edit]] = tuple,
+    ) -> Prepared:
+        """Ask the store, decide, apply. `fit` makes the edits of the request as it is read fit its plain body."""
         facts = await self._facts(exchange)
         path = flow.request.path
         edits: tuple[Edit, ...] = ()
@@ -118,6 +125,7 @@ class Engine:
         outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, exchange.acts)
         exchange.journal.handed_over(outcome, flow.metadata)
         plan = self._decide(asked, facts, found, outcome, edits)
+        plan = replace(plan, edits=tuple(fit(plan.edits)))
         if plan.known:
             self.runtime.store().touch(plan.known)
         plain, made = self._apply(exchange, body, plan, facts) if exchange.acts else (body.plain, [])

@@ -8,7 +8,7 @@ from mitmproxy import http
 from thoughtkeep import splice
 from thoughtkeep.decode import pack
 from thoughtkeep.jsontext import loads
-from thoughtkeep.rescue.fault import read_fault
+from thoughtkeep.rescue.fault import Fault, read_fault
 from thoughtkeep.rescue.lesson import FORMAT, Lesson, from_kept, place_of, to_kept
 from thoughtkeep.rescue.repair import repair
 from thoughtkeep.turns import Edit, Facts
@@ -39,6 +39,15 @@ class Sent:
     def grew(self) -> bool:
         """Whether what is ours in it made it longer."""
         return len(self.plain) > len(self.client)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A refused request, repaired: the fault, the body, and the marks of what went out of it (see repair)."""
+
+    fault: Fault
+    plain: bytes
+    marks: tuple[str, ...] = ()
 
 
 class Rescues:
@@ -74,39 +83,49 @@ class Rescues:
                 made += edits
         return plain, made
 
+    def mend(self, sent: Sent, status: int, text: str) -> tuple[Mended | None, str]:
+        """A refused request, repaired; None where it cannot be, with the reason (empty: it is none of ours)."""
+        asked = sent.asked
+        fault = read_fault(asked.endpoint.format.name, status, text[:MAX_TEXT])
+        if fault is None:
+            return None, ""
+        if fault.kind == "overflow":
+            return (Mended(fault, sent.client), "") if sent.grew else (None, "")
+        ask = asked.endpoint.format.read(loads(sent.plain), asked.endpoint)
+        repaired = repair(self._runtime.store().key, ask, asked.profile, fault, skip=self._skips)
+        plain = splice.apply(sent.plain, repaired.edits)
+        if plain == sent.plain:
+            return None, f"{fault.kind}, nothing to repair"
+        return Mended(fault, plain, repaired.marks), ""
+
+    def learn(self, sent: Sent, mended: Mended, lessons: list[Lesson]) -> str:
+        """It helped: note what was learnt, so that the conversation is rescued once. Returns that, for the log."""
+        asked, fault = sent.asked, mended.fault
+        before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
+        lesson = Lesson(fault, tuple(dict.fromkeys([*before, *mended.marks])))
+        place = self.place(asked)
+        kept = to_kept(lesson, place, asked.tenant, asked.trail.root, asked.group, asked.ask.model, time.time())
+        self._runtime.store().put(kept)
+        return f"{fault.kind}, rescued"
+
     async def try_again(self, flow: http.HTTPFlow, sent: Sent, lessons: list[Lesson]) -> str:
         """Where the answer is a refusal that we can do something about: repair, send once more, take that answer.
 
         Returns what the fault was and whether it helped, for the log; empty where there was nothing to do.
         """
-        response = flow.response
+        response, request = flow.response, flow.request
         if response is None or response.raw_content is None:
             return ""
-        asked = sent.asked
-        text = (response.get_text(strict=False) or "")[:MAX_TEXT]
-        fault = read_fault(asked.endpoint.format.name, response.status_code, text)
-        if fault is None:
-            return ""
-        key = self._runtime.store().key
-        marks: tuple[str, ...] = ()
-        if fault.kind == "overflow":
-            if not sent.grew:
-                return ""
-            plain = sent.client
-        else:
-            ask = asked.endpoint.format.read(loads(sent.plain), asked.endpoint)
-            repaired = repair(key, ask, asked.profile, fault, skip=self._skips)
-            plain, marks = splice.apply(sent.plain, repaired.edits), repaired.marks
-            if plain == sent.plain:
-                return f"{fault.kind}, nothing to repair"
-        request = flow.request
+        mended, why = self.mend(sent, response.status_code, response.get_text(strict=False) or "")
+        if mended is None:
+            return why
         fields = [
             (name, value)
             for name, value in request.headers.fields
             if name.decode("latin-1").lower() not in _OWN_HEADERS
         ]
         try:
-            body = pack(plain, request.headers.get("content-encoding", ""))
+            body = pack(mended.plain, request.headers.get("content-encoding", ""))
             second = await upstream.post(
                 self._runtime,
                 flow,
@@ -118,16 +137,11 @@ class Rescues:
                 comment="thoughtkeep tries again",
             )
         except upstream.Failed as failure:
-            return f"{fault.kind}, second try failed: {failure}"
+            return f"{mended.fault.kind}, second try failed: {failure}"
         if not 200 <= second.status_code < 300:
-            return f"{fault.kind}, refused again with status {second.status_code}"
+            return f"{mended.fault.kind}, refused again with status {second.status_code}"
         for name in ("transfer-encoding", "content-length"):
             second.headers.pop(name, None)
         second.headers["content-length"] = str(len(second.raw_content or b""))
         flow.response = second
-        before = [mark for lesson in lessons if lesson.fault.kind == fault.kind for mark in lesson.marks]
-        lesson = Lesson(fault, tuple(dict.fromkeys([*before, *marks])))
-        place = self.place(asked)
-        kept = to_kept(lesson, place, asked.tenant, asked.trail.root, asked.group, asked.ask.model, time.time())
-        self._runtime.store().put(kept)
-        return f"{fault.kind}, rescued"
+        return self.learn(sent, mended, lessons)

@@ -41,6 +41,7 @@ class Settings(BaseModel):
     handover_timeout: int = Field(default=20, ge=1, le=600)
     handover_max_tokens: int = Field(default=1200, ge=100, le=32_000)
     summary_role: Literal["user", "assistant"] = "user"
+    websocket: Literal["on", "off"] = "on"
     response_header: Literal["on", "off"] = "off"
     turn_log: str = ""
     max_body_mb: int = Field(default=16, ge=0, le=1000)
@@ -198,6 +199,14 @@ OPTIONS = (
         "user",
         "user: the summary stands in front of the user's words. assistant: in a message of the assistant before them.",
         ("user", "assistant"),
+    ),
+    _Option(
+        "websocket",
+        str,
+        "on",
+        "on: the frames of WebSockets at the Responses API (Codex) are read and completed like requests. off: such an "
+        "upgrade is answered with 426, and Codex uses server-sent events.",
+        ("on", "off"),
     ),
     _Option(
         "response_header",

@@ -1,7 +1,7 @@
-"""Codex's WebSocket: it asks for one first, and falls back to server-sent events.
+"""Codex's WebSocket, where it is switched off: it asks for one first, and falls back to server-sent events.
 
-Frames of a WebSocket are not captured yet. Answered with 426 Codex 0.171 uses SSE at once; left to a 404 of an upstream
-that has no WebSocket it does so after seven seconds (measured).
+Answered with 426 Codex 0.171 uses SSE at once; left to a 404 of an upstream that has no WebSocket it does so after
+seven seconds (measured).
 """
 
 from mitmproxy import http
@@ -25,6 +25,8 @@ class UpgradeRefusal:
         wants = request.headers.get("upgrade", "").lower() == "websocket" and request.method == "GET"
         if not wants or not request.path.partition("?")[0].endswith("/responses"):
             return
+        if self.runtime.settings.websocket == "on":
+            return  # its frames are read
         mode = flow.metadata.get(MODE, self.runtime.settings.replay)
         if not flow.live or mode == "off" or not self.runtime.concerns(flow):
             return
