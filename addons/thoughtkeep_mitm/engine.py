@@ -170,7 +170,7 @@ class Engine:
         before = exchange.asked.ask.model
         path, edits = switch.redirected(body.endpoint.format, flow.request.path, body.json, model)
         named = {**body.json, **{edit.key: edit.value for edit in edits}}
-        endpoint = recognise(flow.request.method, path, named)
+        endpoint = recognise("POST", path, named)
         if endpoint is None or endpoint.model == before:  # it is named where nobody knows it
             exchange.journal.not_switched(model)
             return body, flow.request.path, ()

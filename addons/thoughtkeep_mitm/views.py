@@ -9,6 +9,7 @@ from collections import OrderedDict
 from mitmproxy import contentviews, ctx, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.contentviews import Contentview, Metadata
+from mitmproxy.websocket import WebSocketMessage
 
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer
@@ -63,8 +64,11 @@ class ConversationView(Contentview):
         return page
 
     def _page(self, data: bytes, metadata: Metadata) -> str | None:
-        flow, message = metadata.flow, metadata.http_message
-        if not isinstance(flow, http.HTTPFlow) or message is None or not may_be(flow.request.method, flow.request.path):
+        flow, message = metadata.flow, metadata.http_message or metadata.websocket_message
+        method = (
+            "POST" if metadata.websocket_message else flow.request.method if isinstance(flow, http.HTTPFlow) else ""
+        )
+        if not isinstance(flow, http.HTTPFlow) or message is None or not may_be(method, flow.request.path):
             return None
         story = self._runtime.stories.get(flow)
         key = (flow.id, type(message), len(data), hash(data), id(story), flow.response and flow.response.status_code)
@@ -74,9 +78,13 @@ class ConversationView(Contentview):
                 self._drawn.popitem(last=False)
         return self._drawn[key]
 
-    def _draw(self, data: bytes, flow: http.HTTPFlow, message: http.Message, story: Story | None) -> str | None:
+    def _draw(
+        self, data: bytes, flow: http.HTTPFlow, message: http.Message | WebSocketMessage, story: Story | None
+    ) -> str | None:
         try:
-            if isinstance(message, http.Response):
+            if isinstance(message, WebSocketMessage):
+                lines = _frame(data, flow, message, story)
+            elif isinstance(message, http.Response):
                 lines = _answer(data, flow, message, story)
             else:
                 lines = _request(data, flow, story)
@@ -122,8 +130,17 @@ def changes(runtime: Runtime, flow: http.HTTPFlow) -> list[str]:
     return [_NO_CHANGE]
 
 
+def _frame(data: bytes, flow: http.HTTPFlow, message: WebSocketMessage, story: Story | None) -> list[str] | None:
+    """A request among the frames of a WebSocket; of the newest one it is known what was done to it."""
+    if not message.from_client or not data.lstrip().startswith(b"{"):
+        return None
+    frames = flow.websocket.messages if flow.websocket else []
+    newest = next((each for each in reversed(frames) if each.from_client), None)
+    return _request(data, flow, story if message is newest else None)
+
+
 def _asked(flow: http.HTTPFlow, body: Json) -> Endpoint | None:
-    return recognise(flow.request.method, flow.request.path, body)
+    return recognise("POST", flow.request.path, body)
 
 
 def _request(data: bytes, flow: http.HTTPFlow, story: Story | None) -> list[str] | None:

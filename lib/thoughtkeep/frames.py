@@ -70,10 +70,11 @@ class Connection:
         if not isinstance(items, list):
             return None
         named = frame.get("previous_response_id")
-        before = self._known.get(named, []) if isinstance(named, str) else []
+        known = self._known.get(named) if isinstance(named, str) else None
+        before = known or []
         whole = [*before, *items]
         body = {**frame, "input": whole, "stream": True}
-        if before and not any(_is_answer(item) for item in before):
+        if known is not None and not any(_is_answer(item) for item in known):
             del body["previous_response_id"]  # it was only warmed up: the conversation itself is in this frame
         stream = frame.get("stream_id")
         name = stream if isinstance(stream, str) else ""

@@ -1,4 +1,4 @@
-"""Codex's WebSocket: refused at once where it would be the Responses API's, and left alone anywhere else."""
+"""Codex's WebSocket, switched off: refused at once at the Responses API, and left alone anywhere else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from e2e.kit import backstage, client
+from e2e.kit import backstage, client, keeper
 from e2e.upstream import Line, Request, Upstream
 from proxy import Proxy
 
@@ -18,6 +18,12 @@ UPGRADE = {
     "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     "authorization": "Bearer sk-one",
 }
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[Proxy]:
+    with keeper("--set", "thoughtkeep_websocket=off") as refusing:
+        yield refusing
 
 
 @pytest.fixture
@@ -78,3 +84,11 @@ def test_what_is_switched_off_or_filtered_out_refuses_no_upgrade(
         assert ask(proxy, upstream, "/v1/responses").status_code == 404
     finally:
         backstage(proxy, thoughtkeep_replay="on", thoughtkeep_filter="")
+
+
+def test_switched_on_the_upgrade_reaches_the_upstream(proxy: Proxy, upstream: Upstream) -> None:
+    backstage(proxy, thoughtkeep_websocket="on")
+    try:
+        assert ask(proxy, upstream, "/v1/responses").status_code == 404
+    finally:
+        backstage(proxy, thoughtkeep_websocket="off")
