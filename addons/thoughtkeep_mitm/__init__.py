@@ -1,6 +1,7 @@
 """The adapter: the only code that knows mitmproxy. What is to be done is decided in `thoughtkeep`; here it is done."""
 
 from thoughtkeep_mitm.checks import Checks
+from thoughtkeep_mitm.collector import Collector
 from thoughtkeep_mitm.commands import Commands
 from thoughtkeep_mitm.control import ControlHeaders
 from thoughtkeep_mitm.engine import Engine
@@ -9,6 +10,7 @@ from thoughtkeep_mitm.flows import FlowList
 from thoughtkeep_mitm.redaction import Redaction
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.sockets import Sockets
+from thoughtkeep_mitm.trust import Trust
 from thoughtkeep_mitm.upgrade import UpgradeRefusal
 from thoughtkeep_mitm.views import Views
 
@@ -22,6 +24,8 @@ def make_addons() -> list[object]:
     return [
         runtime,
         Checks(),
+        Collector(),
+        Trust(runtime),
         Views(runtime),
         Commands(runtime),
         ControlHeaders(runtime),

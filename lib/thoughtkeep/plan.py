@@ -15,7 +15,7 @@ from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
 from thoughtkeep.rescue import skip as skip_value
 from thoughtkeep.rescue.skip import demands_signature, open_steps, put_skip
-from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said
+from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said, Turn
 
 # The reasons of edits that put nothing back: they go on where a request has become too long by what was put back.
 NOT_ADDED = frozenset((foreign.TAKEN_OUT, foreign.LEGAL, skip_value.REASON, rewrite.REASON))
@@ -98,6 +98,8 @@ def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
     """The edits that give a turn its state back; where its batch was split, as one message again."""
     split = [ask.said[number] for number in match.said]
     turn = match.kept.turn
+    if len(split) == 1 and _is_told_whole(split[0], turn):
+        return []
     if len(split) == 1:
         return form.restore(split[0], turn, profile, ask)
     together = form.regroup(split)
@@ -106,6 +108,22 @@ def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
     if together and all(_has_state(said) for said in split):
         return []  # each message brings its own: the client's way of telling it is complete
     return together + form.restore(_joined(split), turn, profile, ask)
+
+
+def _is_told_whole(said: Said, turn: Turn) -> bool:
+    """Whether a client tells a turn to the letter: most do, and there is nothing to look for in it.
+
+    Thoughts stand among other pieces, and their places count: those are left to the format.
+    """
+    if len(said.messages) != 1 or len(said.pieces) != len(turn.pieces):
+        return False
+    for told, issued in zip(said.pieces, turn.pieces, strict=True):
+        if told.kind is not issued.kind or issued.kind not in (Kind.TEXT, Kind.CALL):
+            return False
+        if told.state != issued.state or (told.call and issued.call and told.call.id != issued.call.id):
+            return False
+    have = said.messages[0].state
+    return all(name in have and have[name] == value for name, value in turn.state.items())
 
 
 def _joined(split: list[Said]) -> Said:

@@ -6,7 +6,7 @@ from thoughtkeep.endpoint import recognise
 from thoughtkeep.formats import FORMATS, Endpoint, Format
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.profiles import NEUTRAL
-from thoughtkeep.turns import Json, Kind
+from thoughtkeep.turns import Json, Kind, Piece, Turn
 
 pytest_form = pytest.mark.parametrize("form", [pytest.param(form, id=form.name) for form in FORMATS])
 
@@ -134,3 +134,15 @@ def test_a_format_has_a_frame_for_each_turn_and_for_the_answer_or_none_at_all(fo
 @pytest_form
 def test_answers_are_repaired_only_where_a_profile_says_so(form: Format) -> None:
     assert form.repairer(NEUTRAL) is None
+
+
+@pytest.mark.parametrize("echoed", ["reasoning", "reasoning_content"])
+def test_reasoning_that_came_under_two_names_is_told_whole_under_either(echoed: str) -> None:
+    turn = Turn(
+        (Piece(Kind.TEXT, "Yes."),), {"reasoning_content": "Why not?"}, "Why not?", ("reasoning", "reasoning_content")
+    )
+    body = {"model": "m", "messages": [{"role": "assistant", "content": "Yes.", echoed: "Why not?"}]}
+    endpoint = recognise("POST", "/chat/completions", body)
+    assert endpoint is not None
+    ask = endpoint.format.read(body, endpoint)
+    assert endpoint.format.restore(ask.said[0], turn, NEUTRAL, ask) == []
