@@ -11,7 +11,9 @@ from thoughtkeep_mitm import stories
 from thoughtkeep_mitm.settings import OPTIONS, PREFIX
 
 ROOT = Path(__file__).resolve().parent.parent
-README, CHANGELOG, SEE = (ROOT / name for name in ("README.md", "CHANGELOG.md", "docs/see.md"))
+README, CHANGELOG, SEE, SECURITY = (
+    ROOT / name for name in ("README.md", "CHANGELOG.md", "docs/see.md", "docs/security.md")
+)
 
 NAMES = {PREFIX + option.name for option in OPTIONS}
 COMMANDS = set(
@@ -44,3 +46,10 @@ def test_every_file_that_is_linked_is_there() -> None:
     for document in (README, SEE):
         for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / link).exists(), link
+
+
+def test_each_promise_of_the_page_about_security_names_a_test_that_is_there() -> None:
+    named = re.findall(r"`(tests/\S+\.py)(?: -k (\w+))?`", SECURITY.read_text())
+    assert len(named) > 20
+    for file, name in named:
+        assert f"def {name}" in (ROOT / file).read_text(), (file, name)
