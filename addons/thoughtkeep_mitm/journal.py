@@ -98,7 +98,8 @@ class Journal:
     def ended(self, story: Story) -> None:
         """The answer is over."""
         self._counts["turns_kept"] += len(story.kept)
-        words = [f"status {story.status}", f"captured {len(story.kept)}", f"restored {sum(story.made.values())}"]
+        restored = story.deeds().get("restored", 0)
+        words = [f"status {story.status}", f"captured {len(story.kept)}", f"restored {restored}"]
         if story.repaired:
             self._counts["answers_repaired"] += 1
             words.append(f"repaired {story.repaired}")

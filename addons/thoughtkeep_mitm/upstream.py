@@ -12,6 +12,7 @@ import copy
 from mitmproxy import connection, ctx, http
 from mitmproxy.addons.clientplayback import ReplayHandler
 from mitmproxy.net.http.url import hostport
+from mitmproxy.proxy.mode_specs import ProxyMode
 
 from thoughtkeep_mitm.redaction import seal
 from thoughtkeep_mitm.runtime import Runtime
@@ -43,11 +44,14 @@ async def post(
     is over.
     """
     request = http.Request.make("POST", url, body, headers)
+    same = _is_same(request, like.request)
     request.headers["host"] = _host_header(request, like.request)
-    mode = like.client_conn.proxy_mode
+    client, mode = like.client_conn.copy(), like.client_conn.proxy_mode
+    if mode.type_name == "reverse" and not same:  # the credential in `upstream_auth` is for the reverse proxy's server
+        client.proxy_mode = ProxyMode.parse("regular")
     if mode.type_name == "upstream" and request.scheme == "http":  # a proxy is told the whole URL
         request.authority = hostport(request.scheme, request.host, request.port)
-    flow = http.HTTPFlow(like.client_conn.copy(), connection.Server(address=(request.host, request.port)))
+    flow = http.HTTPFlow(client, connection.Server(address=(request.host, request.port)))
     flow.request = request
     flow.is_replay = "request"
     flow.comment = comment
@@ -58,6 +62,8 @@ async def post(
     limit = str(max(max_answer, len(body)))
     options.update(mode=[mode.full_spec], stream_large_bodies=None, body_size_limit=limit)  # type: ignore[no-untyped-call]  # mitmproxy's own
     handler = ReplayHandler(flow, options)
+    if mode.type_name == "reverse" and same:  # not the Host header, which may be the proxy's own name
+        handler.layer.context.server.sni = like.server_conn.sni or like.client_conn.sni or request.host
     try:
         await asyncio.wait_for(handler.replay(), seconds)
     except TimeoutError:
@@ -73,10 +79,15 @@ async def post(
     return flow.response
 
 
+def _is_same(request: http.Request, like: http.Request) -> bool:
+    """Whether it goes where the client's own request goes."""
+    return (request.host, request.port) == (like.host, like.port)
+
+
 def _host_header(request: http.Request, like: http.Request) -> str:
     """At the client's own host what the client calls it: in transparent modes the address is only an IP."""
-    same = (request.host, request.port) == (like.host, like.port)
-    return (like.host_header if same else None) or hostport(request.scheme, request.host, request.port)
+    named = like.host_header if _is_same(request, like) else None
+    return named or hostport(request.scheme, request.host, request.port)
 
 
 def _end(flow: http.HTTPFlow, handler: ReplayHandler) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO, Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -98,11 +99,11 @@ Script = Callable[[Request, Line], None]
 class Upstream:
     """A server on 127.0.0.1 and a free port, one connection a request. Use it as a context manager."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, address: tuple[str, int] = ("127.0.0.1", 0)) -> None:
         self.script = script
         self.requests: list[Request] = []
         self._closing = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._listener = socket.create_server(address, backlog=64)
         self._listener.settimeout(0.1)
         self.port: int = self._listener.getsockname()[1]
 
@@ -110,7 +111,7 @@ class Upstream:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Upstream:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
@@ -144,20 +145,25 @@ class Upstream:
 def read_request(sock: socket.socket) -> Request | None:
     """Read one request; None if the other side closes without one."""
     with sock.makefile("rb") as file:
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            line = file.readline()
-            if not line:
-                return None
-            head += line
-        pairs = [line.split(b":", 1) for line in head.split(b"\r\n")[1:] if line]
-        headers = tuple((name.decode().lower(), value.strip().decode()) for name, value in pairs)
-        named = dict(headers)
-        if named.get("transfer-encoding") == "chunked":
-            body = b"".join(_chunks(file.readline, file.read))
-        else:
-            body = file.read(int(named.get("content-length", "0")))
-        return Request(head, headers, body)
+        return read_message(file)
+
+
+def read_message(file: BinaryIO) -> Request | None:
+    """Read one request, or an answer with its framing, and nothing of what stands behind it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = file.readline()
+        if not line:
+            return None
+        head += line
+    pairs = [line.split(b":", 1) for line in head.split(b"\r\n")[1:] if line]
+    headers = tuple((name.decode().lower(), value.strip().decode()) for name, value in pairs)
+    named = dict(headers)
+    if named.get("transfer-encoding") == "chunked":
+        body = b"".join(_chunks(file.readline, file.read))
+    else:
+        body = file.read(int(named.get("content-length", "0")))
+    return Request(head, headers, body)
 
 
 def _chunks(readline: Callable[[], bytes], read: Callable[[int], bytes]) -> Iterator[bytes]:
