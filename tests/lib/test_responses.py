@@ -1,11 +1,15 @@
 """OpenAI's Responses: what no scenario reaches."""
 
+import json
+
 import pytest
 from scenarios import responses_words as words
 
 from thoughtkeep.formats.responses import ResponsesFormat
 from thoughtkeep.formats.responses_answer import ResponsesAssembler, item_piece
+from thoughtkeep.handover.rewrite import rewrite
 from thoughtkeep.profiles import NEUTRAL
+from thoughtkeep.splice import apply
 from thoughtkeep.turns import Ask, Json, Message, Said, Turn
 
 FORM = ResponsesFormat()
@@ -59,3 +63,21 @@ def test_reasoning_in_words_is_the_prose_of_the_turn() -> None:
 
 def test_an_answer_holds_the_items_that_were_done() -> None:
     assert fed(*words.created(), words.added(1, words.HM), *words.done(0, words.AND)).held() == [words.AND]
+
+
+def test_tools_that_a_developer_defines_in_an_item_are_the_developers_and_stay_in_a_handover() -> None:
+    tools = {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "exec"}]}
+    asked = {"type": "message", "role": "user", "content": "begin"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    more = {"type": "message", "role": "user", "content": "go on"}
+    body = {"model": "m", "input": [tools, asked, said, more]}
+    endpoint = FORM.endpoint("/v1/responses", body)
+    assert endpoint is not None
+    ask = FORM.read(body, endpoint)
+    assert ask.tools
+    assert len(ask.said) == 1
+    edits = rewrite(ask, FORM, 1, "what happened")
+    assert edits is not None
+    sent = json.loads(apply(json.dumps(body).encode(), edits))["input"]
+    assert [item["type"] for item in sent] == ["additional_tools", "message"]
+    assert sent[0] == tools

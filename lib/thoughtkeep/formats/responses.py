@@ -67,7 +67,7 @@ class ResponsesFormat:
             model=endpoint.model,
             streamed=endpoint.streamed,
             **talk.ask(),
-            tools=bool(body.get("tools")),
+            tools=bool(body.get("tools")) or _defines_tools(items),
             held=bool(body.get("previous_response_id") or body.get("conversation")) or _refers(items),
         )
 
@@ -152,6 +152,11 @@ class ResponsesFormat:
     def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
         """See Format."""
         return []
+
+
+def _defines_tools(items: Json) -> bool:
+    """Whether tools are defined among the items, as Codex does for newer models."""
+    return isinstance(items, list) and any(isinstance(i, dict) and i.get("type") == "additional_tools" for i in items)
 
 
 def _refers(items: Json) -> bool:

@@ -16,15 +16,20 @@ _CALL_KEYS = frozenset(
     "parsed_arguments pending_safety_checks caller execution agent".split()
 )
 
+# Whoever speaks besides the model.
+_OTHERS = ("user", "system", "developer")
+
 # Of a state item that the client echoes in part, only what is opaque or demanded is filled in.
 _DEMANDED = ("encrypted_content", "summary")
 
 
 def is_said(item: Mapping[str, Json]) -> bool:
     """Whether an item is the model's own: its message, call or state; not what the user or a tool said."""
-    kind = item.get("type")
+    kind, role = item.get("type"), item.get("role")
     if kind in (None, "message"):
-        return item.get("role") == "assistant"
+        return role == "assistant"
+    if role in _OTHERS:
+        return False  # `additional_tools`: Codex defines its tools in an item of the developer's (0.171, gpt-6)
     if not isinstance(kind, str) or kind in ("item_reference", "mcp_approval_response"):
         return False
     # The output of a tool that the server ran itself names no call; it belongs to the answer.
