@@ -1,0 +1,1 @@
+"""The launcher: runs any command-line agent behind thoughtkeep, and changes nothing outside that process."""
