@@ -20,10 +20,17 @@ from functools import lru_cache
 from thoughtkeep.jsontext import strings
 from thoughtkeep.turns import Ask, Call, Json, Kind, Piece, Said, Turn
 
-# What agents put into the user's messages beside the user's words, anew on each request.
+# What agents put into the user's messages beside the user's words: Claude Code, Codex (the last one with the project's
+# AGENTS.md under a heading), Cline.
 _REMINDERS = {
-    f"</{name}>": re.compile(f"<{name}>.*?</{name}>", re.DOTALL)
-    for name in ("system-reminder", "environment_context", "environment_details")
+    f"</{name}>": re.compile(f"{heading}<{name}>.*?</{name}>", re.DOTALL)
+    for name, heading in (
+        ("system-reminder", ""),
+        ("environment_context", ""),
+        ("environment_details", ""),
+        ("user_instructions", ""),
+        ("INSTRUCTIONS", r"# AGENTS\.md instructions for [^\n]*\s+"),
+    )
 }
 
 # Thinking that stands in the text: some servers and some clients leave it there, others take it out.

@@ -151,7 +151,8 @@ class Ask:
 
     `first` is the first user words; `words` what came after the last assistant turn; `pins` the upstreams that the
     request allows, empty where it allows any; `choices` how many answers it wants; `held` whether the server keeps the
-    state of the conversation itself; `tools` whether it defines any; `talk` all that was said, in order; `listed` every
+    state of the conversation itself; `folded` whether history was folded into an item that only providers can read;
+    `tools` whether it defines any; `talk` all that was said, in order; `listed` every
     message (or item) with who speaks in it; `spelling` how the client spells keys that have two spellings.
     """
 
@@ -165,6 +166,7 @@ class Ask:
     pins: tuple[str, ...] = ()
     choices: int = 1
     held: bool = False
+    folded: bool = False
     tools: bool = False
     talk: tuple[Utterance, ...] = ()
     listed: tuple[tuple[Path, Who], ...] = ()

@@ -65,7 +65,9 @@ def read(scene: Scene) -> tuple[Ask, Trail]:
     endpoint = recognise("POST", "/v1/chat/completions", body)
     assert endpoint is not None
     ask = endpoint.format.read(body, endpoint)
-    return dataclasses.replace(ask, held=bool(scene.body.get("previous"))), trail(KEY, ask)
+    return dataclasses.replace(
+        ask, held=bool(scene.body.get("previous")), folded=bool(scene.body.get("folded"))
+    ), trail(KEY, ask)
 
 
 def kept(number: int, model: str, ago: float, tools: bool) -> Kept:
@@ -163,6 +165,7 @@ SCENES = {
         "ends_on_assistant", BY_A, messages=[*TALK[:-1], {"role": "system", "content": "Note."}]
     ),
     "no tools where the captured conversation had some": Scene("side_call", BY_A, tools=True),
+    "a history that the provider folded away": Scene("folded", BY_A, body={"folded": True}),
     "tools as in the captured conversation": Scene("switch", BY_A, tools=True, body={"tools": TOOLS}, source="A"),
     "no tools as in the captured conversation": Scene("switch", BY_A, source="A"),
     "only the tools behind the border count": Scene(
@@ -207,6 +210,7 @@ ORDER: list[tuple[str, dict[str, Any]]] = [
     ("server_state", {"body": {"previous": "id"}}),
     ("ends_on_assistant", {"messages": TALK[:-1]}),
     ("side_call", {"tools": True}),
+    ("folded", {"body": {"folded": True}}),
     ("returned_warm", {"made": {0: ("B", 1.0), 1: ("A", 1.0)}}),
     ("below_min_tokens", {"min_tokens": 2000}),
 ]

@@ -201,3 +201,37 @@ def test_places_say_where_a_message_stands_in_a_wrapper_too() -> None:
         ("request", "contents"),
         ("input",),
     ]
+
+
+INJECTED = "<system-reminder>\nThe project's instructions.\n</system-reminder>"
+
+
+@pytest.mark.parametrize("tongue", TONGUES, ids=lambda tongue: tongue.name)
+def test_what_an_agent_put_before_the_users_first_words_stays_without_them(tongue: Tongue) -> None:
+    """A project's instructions stand in no summary: Codex tells them in a message, Claude Code in a block."""
+    for first in ([User(INJECTED), User("Begin.")], [User(INJECTED, "Begin.")]):
+        body = tongue.body("m", [*first, Says("Done."), User("Go on.")])
+        name = tongue.name
+        ask, form = read(name, body)
+        edits = rewrite(ask, form, len(ask.said), "what happened")
+        assert edits is not None
+        sent = tongue.messages(json.loads(apply(json.dumps(body).encode(), edits)))
+        assert len(sent) == 2
+        assert "The project's instructions." in str(sent[0])
+        assert "Begin." not in str(sent)
+        assert "what happened" in str(sent[1])
+        assert "Go on." in str(sent[1])
+
+
+def test_what_stands_in_one_string_with_the_first_words_goes_with_them() -> None:
+    body = CHAT.body("m", [User(f"{INJECTED} Begin."), Says("Done."), User("Go on.")])
+    ask, form = read("chat", body)
+    edits = rewrite(ask, form, 1, "what happened")
+    assert edits is not None
+    assert len(CHAT.messages(json.loads(apply(json.dumps(body).encode(), edits)))) == 1
+
+
+def test_the_instructions_that_codex_tells_are_no_words_of_the_user() -> None:
+    told = "# AGENTS.md instructions for /home/x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>"
+    ask, _ = read("responses", RESPONSES.body("m", [User(told), User("Begin.")]))
+    assert ask.first == "Begin."

@@ -81,3 +81,13 @@ def test_tools_that_a_developer_defines_in_an_item_are_the_developers_and_stay_i
     sent = json.loads(apply(json.dumps(body).encode(), edits))["input"]
     assert [item["type"] for item in sent] == ["additional_tools", "message"]
     assert sent[0] == tools
+
+
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
+def test_a_history_that_the_provider_folded_away_is_told_as_folded(kind: str) -> None:
+    body = {"model": "m", "input": [{"type": kind, "encrypted_content": "x"}, {"role": "user", "content": "go on"}]}
+    endpoint = FORM.endpoint("/v1/responses", body)
+    assert endpoint is not None
+    assert FORM.read(body, endpoint).folded
+    del body["input"][0]
+    assert not FORM.read(body, endpoint).folded

@@ -12,7 +12,7 @@ from typing import Literal
 from thoughtkeep.align import align
 from thoughtkeep.formats.base import Assembler, Endpoint
 from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
-from thoughtkeep.formats.responses_answer import ResponsesAssembler, is_said, item_piece
+from thoughtkeep.formats.responses_answer import FOLDED, ResponsesAssembler, is_said, item_piece
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
 from thoughtkeep.repair import Repairer
@@ -67,8 +67,10 @@ class ResponsesFormat:
             model=endpoint.model,
             streamed=endpoint.streamed,
             **talk.ask(),
-            tools=bool(body.get("tools")) or _defines_tools(items),
-            held=bool(body.get("previous_response_id") or body.get("conversation")) or _refers(items),
+            tools=bool(body.get("tools")) or _has(items, "additional_tools"),
+            folded=_has(items, *FOLDED),
+            # What the server keeps itself it would take a copy of for a duplicate.
+            held=bool(body.get("previous_response_id") or body.get("conversation")) or _has(items, "item_reference"),
         )
 
     def assembler(self, profile: Profile) -> Assembler:
@@ -154,14 +156,9 @@ class ResponsesFormat:
         return []
 
 
-def _defines_tools(items: Json) -> bool:
-    """Whether tools are defined among the items, as Codex does for newer models."""
-    return isinstance(items, list) and any(isinstance(i, dict) and i.get("type") == "additional_tools" for i in items)
-
-
-def _refers(items: Json) -> bool:
-    """Whether items are named that the server keeps: it would take a copy of one for a duplicate."""
-    return isinstance(items, list) and any(isinstance(i, dict) and i.get("type") == "item_reference" for i in items)
+def _has(items: Json, *kinds: str) -> bool:
+    """Whether an item of one of these types is there."""
+    return isinstance(items, list) and any(isinstance(item, dict) and item.get("type") in kinds for item in items)
 
 
 def _pair(issued: Sequence[Piece], told: Sequence[Piece]) -> list[int | None]:

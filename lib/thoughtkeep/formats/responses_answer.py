@@ -7,7 +7,8 @@ from thoughtkeep.jsontext import arguments, strings
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
 # Items that hold nothing but state. Compaction stands for a history that the provider folded away.
-STATES = ("reasoning", "compaction", "compaction_summary")
+FOLDED = ("compaction", "compaction_summary")
+STATES = ("reasoning", *FOLDED)
 
 # Keys that clients know, drop or set themselves; what else stands on an item is state.
 _MESSAGE_KEYS = frozenset(("type", "id", "role", "content", "status", "name", "metadata", "agent"))

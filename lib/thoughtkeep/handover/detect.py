@@ -78,6 +78,8 @@ def detect(
         return _instead(used, "server_state" if ask.held else "ends_on_assistant")
     if not ask.tools and any(match.kept.tools for match in found if match.said[0] >= start):
         return _instead(used, "side_call")
+    if ask.folded:  # there is a summary already, by the provider, and what it stands for cannot be read
+        return _instead(used, "folded")
     if any(plain_model(model) == target and now - made < WARM for model, made in makers.values()):
         return _instead(used, "returned_warm")
     if replaced_tokens(ask, end, start) < min_tokens:

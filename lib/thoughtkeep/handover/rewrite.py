@@ -24,13 +24,15 @@ class Cut:
     """A conversation parted at a border.
 
     `history` is what a summary has to cover, `kept` the messages of the latest user turn, in order, `step` the last
-    step of a tool loop that is open at the border, `dropped` the messages that go.
+    step of a tool loop that is open at the border, `dropped` the messages that go. `cleared` are the user's own words
+    in a first message that stays for what its agent has put into it (a project's instructions, say).
     """
 
     history: tuple[Utterance, ...]
     kept: tuple[Path, ...]
     step: tuple[Utterance, ...]
     dropped: tuple[Path, ...]
+    cleared: tuple[Path, ...] = ()
 
 
 def part(ask: Ask, border: int, start: int = 0) -> Cut | None:
@@ -59,8 +61,26 @@ def part(ask: Ask, border: int, start: int = 0) -> Cut | None:
         earlier = part(ask, start)
         words = earlier.kept if earlier else ()
         covered = [u for u in covered if u.at in behind or (u.who is Who.USER and u.at in words)]
-    dropped = tuple(at for at, who in listed if who is not Who.SYSTEM and at not in kept)
-    return Cut(tuple(covered), kept, _step(ask, listed, kept[-1], border, talk), dropped)
+    preface, cleared = _preface(listed[: heard[0] + 1], kept, talk)
+    dropped = tuple(at for at, who in listed if who is not Who.SYSTEM and at not in kept and at not in preface)
+    return Cut(tuple(covered), kept, _step(ask, listed, kept[-1], border, talk), dropped, cleared)
+
+
+def _preface(
+    listed: Sequence[tuple[Path, Who]], kept: Sequence[Path], talk: Sequence[Utterance]
+) -> tuple[set[Path], tuple[Path, ...]]:
+    """What an agent told the model before the user's first words: it stands in no summary, and stays.
+
+    `listed` ends with the message of those words. Returns the messages that stay, and the blocks of that last one that
+    go all the same: the words themselves.
+    """
+    blocks = {at: [u for u in talk if u.at == at] for at, who in listed if who is Who.USER and at not in kept}
+    told = {at for at, spoken in blocks.items() if any(u.text and not without_reminders(u.text) for u in spoken)}
+    last = listed[-1][0]
+    words = [u.block for u in blocks.get(last, ()) if without_reminders(u.text) or not u.text]
+    if last in told and last in words:  # one string: what was put in cannot be told from the words
+        told.discard(last)
+    return told, tuple(words) if last in told else ()
 
 
 def _run(listed: Sequence[tuple[Path, Who]], last: int) -> tuple[Path, ...]:
@@ -100,6 +120,7 @@ def rewrite(ask: Ask, form: Format, border: int, summary: str, role: str = "user
         return None
     front, back = cut_.kept[0], cut_.kept[-1]
     edits = [Edit(Op.REMOVE, at, reason=REASON) for at in cut_.dropped]
+    edits += [Edit(Op.REMOVE, block, reason=REASON) for block in cut_.cleared]
     edits += [
         Edit(Op.REMOVE, u.block, reason=REASON)
         for u in ask.talk
