@@ -21,13 +21,14 @@ from thoughtkeep.jsontext import strings
 from thoughtkeep.turns import Ask, Call, Json, Kind, Piece, Said, Turn
 
 # What agents put into the user's messages beside the user's words: Claude Code, Codex (the last one with the project's
-# AGENTS.md under a heading), Cline.
+# AGENTS.md under a heading), Cline, Gemini CLI.
 _REMINDERS = {
     f"</{name}>": re.compile(f"{heading}<{name}>.*?</{name}>", re.DOTALL)
     for name, heading in (
         ("system-reminder", ""),
         ("environment_context", ""),
         ("environment_details", ""),
+        ("session_context", ""),
         ("user_instructions", ""),
         ("INSTRUCTIONS", r"# AGENTS\.md instructions for [^\n]*\s+"),
     )

@@ -71,3 +71,20 @@ def test_an_answer_tells_its_model_its_tokens_and_why_it_ended() -> None:
 def test_an_answer_holds_its_blocks_and_the_pieces_of_the_open_one() -> None:
     answer = fed(words.start(), *words.block(0, words.HM), *words.opened(1, words.text("At noon.")))
     assert answer.held() == [words.HM, words.text(""), {}, {"text": ["At n", "oon."]}]
+
+
+def test_the_line_for_billing_in_a_system_prompt_binds_no_thinking() -> None:
+    def frames(*system: str) -> list[str]:
+        body = {
+            "model": "claude-fable-5-1",
+            "max_tokens": 9,
+            "system": [{"type": "text", "text": text} for text in system],
+            "messages": [{"role": "user", "content": "x"}],
+        }
+        endpoint = FORM.endpoint("/v1/messages", body)
+        assert endpoint is not None
+        return FORM.frames(b"k" * 32, body, FORM.read(body, endpoint))
+
+    told = frames("x-anthropic-billing-header: cc_version=1; cch=a1;", "You are an agent.")
+    assert told == frames("x-anthropic-billing-header: cc_version=1; cch=b2;", "You are an agent.")
+    assert told != frames("x-anthropic-billing-header: cc_version=1; cch=a1;", "You are another.")

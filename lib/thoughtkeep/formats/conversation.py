@@ -49,7 +49,7 @@ class Conversation:
         """
         self._open = False
         words = without_reminders(text)
-        if speaks:  # what the system says may hold the date, or the model's name
+        if speaks and (words or mark):  # what the system says may hold the date, or the model's name
             self._between.words.append(words + mark)
         self._between.only_results = False
         if speaks and not self.first:

@@ -155,7 +155,9 @@ class MessagesFormat:
     def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
         """See Format: `system`, `tools` and all earlier messages, without thinking and without cache marks."""
         messages = [message for message in body["messages"] if isinstance(message, dict)]
-        frame = digest(key, canonical(_bare([body.get("system"), body.get("tools")])))
+        system = body.get("system")
+        prompt = [block for block in system if not _is_billing(block)] if isinstance(system, list) else system
+        frame = digest(key, canonical(_bare([prompt, body.get("tools")])))
         frames: list[str] = []
         inside = False
         for message in messages:
@@ -174,6 +176,11 @@ def _blocks(content: Json) -> list[Json]:
 def _block_text(block: Json) -> str:
     text = block.get("text") if isinstance(block, dict) else None
     return text if isinstance(text, str) else ""
+
+
+def _is_billing(block: Json) -> bool:
+    """Whether a block of the system prompt is Claude Code's word to the till: another one in each request (2.1.197)."""
+    return _block_text(block).startswith("x-anthropic-billing-header")
 
 
 def _pieces(content: Json, at: Path) -> list[Piece]:
