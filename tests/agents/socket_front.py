@@ -10,8 +10,9 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
@@ -20,7 +21,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
+from agents.stage import Actor
 from e2e.upstream import PATIENCE
+from providers import Site
 
 type Json = Any
 
@@ -56,6 +59,27 @@ def socket_front(port: int, certificate: Path) -> Iterator[int]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield int(server.socket.getsockname()[1])
         server.shutdown()
+
+
+class SocketSite:
+    """An actor's site that speaks nothing but the WebSocket. Use it as a context manager, as the stage does."""
+
+    def __init__(self, actor: Actor, certificate: Path) -> None:
+        self._actor, self._certificate = actor, certificate
+        self._closing = ExitStack()
+        self.port = 0
+
+    def __enter__(self) -> SocketSite:
+        with ExitStack() as opening:
+            site = opening.enter_context(Site(self._actor, lifetime=600))
+            self.port = opening.enter_context(socket_front(site.port, self._certificate))
+            self._closing = opening.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.close()
 
 
 def _answer(frame: Json, known: dict[str, list[Json]], port: int) -> Iterator[Json]:

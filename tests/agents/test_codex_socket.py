@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from agents.judging import well, whole
-from agents.socket_front import FRAMES, socket_front
+from agents.socket_front import FRAMES, SocketSite
 from agents.stage import Stage
 from agents.test_codex import MODELS, play, run
 
 
 @pytest.fixture(autouse=True)
 def front(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.stage.tls_front", socket_front)
+    monkeypatch.setattr("agents.stage._SecureSite", SocketSite)
 
 
 @pytest.mark.parametrize("model", MODELS)
