@@ -32,7 +32,7 @@ PRIORITY = 3.0
 # Pages that are kept drawn: UIs ask again and again for the one that is looked at.
 _DRAWN = 8
 
-# What is shown of an answer that is no conversation and no error: nothing, it is left to others.
+# From this status on an answer is a refusal, and its text says why.
 _REFUSED = 400
 
 _NO_CHANGE = "The request left as the client sent it."
@@ -65,13 +65,15 @@ class ConversationView(Contentview):
 
     def _page(self, data: bytes, metadata: Metadata) -> str | None:
         flow, message = metadata.flow, metadata.http_message or metadata.websocket_message
-        method = (
-            "POST" if metadata.websocket_message else flow.request.method if isinstance(flow, http.HTTPFlow) else ""
-        )
-        if not isinstance(flow, http.HTTPFlow) or message is None or not may_be(method, flow.request.path):
+        if not isinstance(flow, http.HTTPFlow) or message is None:
+            return None
+        # A WebSocket begins with a GET; the requests are in its frames.
+        method = "POST" if isinstance(message, WebSocketMessage) else flow.request.method
+        if not may_be(method, flow.request.path):
             return None
         story = self._runtime.stories.get(flow)
-        key = (flow.id, type(message), len(data), hash(data), id(story), flow.response and flow.response.status_code)
+        told = (story.id, story.status) if story else None
+        key = (flow.id, type(message), len(data), hash(data), told, flow.response and flow.response.status_code)
         if key not in self._drawn:
             self._drawn[key] = self._draw(data, flow, message, story)
             while len(self._drawn) > _DRAWN:
