@@ -1,5 +1,6 @@
 """How a conversation is parted at a border, and what is refused there."""
 
+import copy
 import json
 from typing import Any
 
@@ -152,6 +153,21 @@ def test_the_users_words_keep_the_form_of_their_content(tongue: Tongue) -> None:
     assert [part.get("text") for part in several[0][key]][1:] == ["two", "and more"]
     assert "THE-SUMMARY" in several[0][key][0]["text"]
     assert len(several[0][key]) == 3
+
+
+@pytest.mark.parametrize("tongue", [CHAT, MESSAGES], ids=lambda tongue: tongue.name)
+@pytest.mark.parametrize("marks", [{}, {"cache_control": {"type": "ephemeral"}}], ids=["bare", "marked"])
+@pytest.mark.parametrize("loop", [[], [Says("", [Call("c", "read")]), Results(("c", "RES"))]], ids=["closed", "open"])
+def test_lone_words_stand_with_the_summary_in_one_text_whichever_form_the_client_gives_them(
+    tongue: Tongue, marks: Json, loop: list[Event]
+) -> None:
+    as_string = body_of(tongue, User("one"), Says("1"), User("two"), *loop)
+    as_list = copy.deepcopy(as_string)
+    (words,) = (each for each in as_list["messages"] if each["content"] == "two")
+    words["content"] = [{"type": "text", "text": "two", **marks}]
+    ((string,), (listed,)) = (rewritten(tongue, body) for body in (as_string, as_list))
+    assert listed["content"] == [{"type": "text", "text": string["content"], **marks}]
+    assert "THE-SUMMARY" in string["content"]
 
 
 @pytest.mark.parametrize("tongue", [CHAT, RESPONSES], ids=lambda tongue: tongue.name)

@@ -159,8 +159,9 @@ def _around(ask: Ask, form: Format, at: Path, before: str, after: str) -> list[E
     if all(u.block == at for u in blocks):
         words = "".join(u.text for u in blocks)
         return [Edit(Op.PUT, at, key=form.content, value=before + words + after, reason=REASON)]
-    if before and after and len(blocks) == 1 and blocks[0].text:
-        # One text, as the string form has it: three blocks in a row read as three messages.
+    if len(blocks) == 1 and blocks[0].text:
+        # One text, as the string form has it: clients send a lone text in either form, and change it later on (Claude
+        # Code: a list while a cache mark stands on it, then a string), and what a model has seen must stay the same.
         words = before + blocks[0].text + after
         return [Edit(Op.PUT, blocks[0].block, key="text", value=words, reason=REASON)]
     edits = []
