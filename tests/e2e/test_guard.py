@@ -91,19 +91,20 @@ def test_a_fault_in_requestheaders_lets_the_request_through(faulty: Proxy) -> No
         since.assert_one_fault("requestheaders,", talk)
 
 
-def test_a_fault_where_an_upgrade_is_refused_lets_the_upgrade_through(faulty: Proxy) -> None:
+def test_a_fault_where_an_upgrade_is_refused_lets_the_upgrade_through() -> None:
     talk = Talk()
 
     def answer(_: Request, line: Line) -> None:
         line.answer(b"no", {}, "404 Not Found")
 
-    since = Since(faulty)
-    with Upstream(answer) as upstream, client(faulty) as asking:
-        headers = {"upgrade": "websocket", "connection": "upgrade", HEADER: "concerns"}
-        assert asking.get(f"{upstream.url}/v1/responses", headers=headers).status_code == 404
-        assert len(upstream.requests) == 1
-    since.assert_no_secret(talk)
-    assert "thoughtkeep: fault in requestheaders" in since.log
+    with keeper("--set", "thoughtkeep_websocket=off", before=[HERE / "faults_addon.py"]) as refusing:
+        since = Since(refusing)
+        with Upstream(answer) as upstream, client(refusing) as asking:
+            headers = {"upgrade": "websocket", "connection": "upgrade", HEADER: "concerns"}
+            assert asking.get(f"{upstream.url}/v1/responses", headers=headers).status_code == 404
+            assert len(upstream.requests) == 1
+        since.assert_no_secret(talk)
+        assert "thoughtkeep: fault in requestheaders" in since.log
 
 
 @pytest.mark.parametrize(
