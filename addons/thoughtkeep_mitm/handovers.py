@@ -20,12 +20,19 @@ from thoughtkeep.handover.rewrite import part, rewrite
 from thoughtkeep.handover.transcript import transcript
 from thoughtkeep.profiles import profile_for
 from thoughtkeep.replay import Match
-from thoughtkeep.turns import Facts, Json
+from thoughtkeep.turns import Facts, Json, Keys
 from thoughtkeep_mitm import upstream
 from thoughtkeep_mitm.asked import Asked
 from thoughtkeep_mitm.control import HANDOVER, SWITCH_FROM
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.settings import summarisers
+from thoughtkeep_store import Store
+
+# Seconds between looks at what another proxy that asks for the same summary has got.
+POLL = 0.2
+
+# Seconds that the right to ask lasts beyond the time for an answer.
+SPARE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class Handovers:
             skip=str(meta.get(HANDOVER, "")).lower() == "skip",
         )
         if decision.make and act:
-            return await self._switch(request, places[-1], decision)
+            return await self._switch(request, places[-1], decision, stored.get(len(places) - 1))
         return self._reuse(request, decision)
 
     def _reuse(self, request: Request, decision: Decision, failed: str = "", spent: int = 0) -> Outcome:
@@ -98,7 +105,7 @@ class Handovers:
             source=decision.handover.source,
         )
 
-    async def _switch(self, request: Request, place: str, decision: Decision) -> Outcome:
+    async def _switch(self, request: Request, place: str, decision: Decision, known: Handover | None) -> Outcome:
         cut = part(request.asked.ask, len(request.asked.ask.said), decision.border or 0)
         if cut is None or not cut.history:
             return self._reuse(request, Decision("no_user_turn", decision.border, decision.handover))
@@ -106,7 +113,9 @@ class Handovers:
         asking = self._asking.get((request.asked.tenant, place))
         if asking is None:
             earlier = decision.handover.text if decision.handover else ""
-            asking = self._runtime.spawn(self._make(request, place, transcript(cut.history), earlier, decision.source))
+            asking = self._runtime.spawn(
+                self._make_once(request, place, transcript(cut.history), earlier, decision.source, known)
+            )
             self._asking[request.asked.tenant, place] = asking
             asking.add_done_callback(lambda _: self._asking.pop((request.asked.tenant, place), None))
         # Shielded: a client that leaves must not take the summary away from those who wait for the same one.
@@ -117,11 +126,55 @@ class Handovers:
         done = self._reuse(request, Decision("switch", len(request.asked.ask.said), made), spent=spent)
         return replace(done, invoked=True)
 
-    async def _make(self, request: Request, place: str, told: str, earlier: str, source: str) -> tuple[Handover, str]:
+    async def _make_once(
+        self, request: Request, place: str, told: str, earlier: str, source: str, known: Handover | None
+    ) -> tuple[Handover, str]:
+        """Like `_make`, but of the proxies that share a store one asks, and the others wait for what came of it.
+
+        All of it takes as long as an answer may take. `known` is the handover that is there already.
+        """
+        store, tenant = self._runtime.store(), request.asked.tenant
+        name, seconds = f"{tenant} {place}", float(self._runtime.settings.handover_timeout)
+        until = asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout_at(until):
+                while not await store.lease(name, seconds + SPARE):
+                    if made := await self._made(store, tenant, place, known):
+                        return made
+                    await asyncio.sleep(POLL)
+        except TimeoutError:
+            return Handover("", time.time(), source), "another proxy has asked, and got no answer in time"
+        try:
+            # It may have been made just before we were let.
+            if made := await self._made(store, tenant, place, known):
+                return made
+            left = max(until - asyncio.get_running_loop().time(), 0.1)
+            return await self._make(request, place, told, earlier, source, round(left, 1))
+        finally:
+            self._runtime.spawn(self._let_others(store, name))
+
+    @staticmethod
+    async def _made(store: Store, tenant: str, place: str, known: Handover | None) -> tuple[Handover, str] | None:
+        """What has come of another proxy's asking since `known`, if anything."""
+        facts = await store.fetch(Keys(tenant, (place,)))
+        newest = next((from_kept(kept) for kept in facts.turns if kept.format == FORMAT), None)
+        if newest is None or newest == known:
+            return None
+        return newest, "" if newest.text else "another proxy has asked, and got no summary"
+
+    @staticmethod
+    async def _let_others(store: Store, name: str) -> None:
+        """Let another proxy ask, once it can see what came of this one's asking."""
+        await store.flush()
+        await store.release(name)
+
+    async def _make(
+        self, request: Request, place: str, told: str, earlier: str, source: str, seconds: float
+    ) -> tuple[Handover, str]:
         """Ask for a summary and keep what came of it: the handover, and why it is none (empty if it is one)."""
         text, why = "", ""
         try:
-            text = await self._ask(request, told, earlier)
+            text = await self._ask(request, told, earlier, seconds)
         except (upstream.Failed, NoSummary) as fault:
             why = str(fault)
         except Exception as fault:
@@ -131,7 +184,7 @@ class Handovers:
         store.put(to_kept(made, place, request.asked.tenant, request.asked.trail.root, request.asked.ask.model))
         return made, why
 
-    async def _ask(self, request: Request, told: str, earlier: str) -> str:
+    async def _ask(self, request: Request, told: str, earlier: str, seconds: float) -> str:
         """Ask a model. Raises Failed or NoSummary."""
         settings = self._runtime.settings
         endpoint, profile = request.asked.endpoint, request.asked.profile
@@ -155,7 +208,7 @@ class Handovers:
             f"{parts.scheme}://{parts.netloc}{asked.path}",
             http.Headers([(b"content-type", b"application/json"), *headers]),
             asked.body,
-            float(settings.handover_timeout),
+            seconds,
             comment="thoughtkeep asks for a summary",
             sealed=bool(settings.handover_url),
         )

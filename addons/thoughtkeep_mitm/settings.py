@@ -108,8 +108,8 @@ OPTIONS = (
         "store",
         str,
         "sqlite:///~/.thoughtkeep/store.sqlite3",
-        "Where reasoning state is kept: sqlite:///PATH (~ is your home, four slashes begin an absolute path), or "
-        "memory: to forget it all when the proxy ends.",
+        "Where reasoning state is kept: sqlite:///PATH (~ is your home, four slashes begin an absolute path), memory: "
+        "to forget it all when the proxy ends, or redis://HOST:PORT/DB, a server that several proxies share.",
     ),
     _Option(
         "filter",

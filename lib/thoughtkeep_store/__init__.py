@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from . import redis_url
 from .base import Stats, Store, Unusable
 from .memory import MemoryStore
 from .sqlite import SqliteStore
 
 __all__ = ["MemoryStore", "SqliteStore", "Stats", "Store", "Unusable", "check_url", "open_or_memory", "open_store"]
 
-_FORMS = "memory:, sqlite:///relative/path, sqlite:////absolute/path or sqlite:///~/path"
+_FORMS = "memory:, sqlite:///relative/path, sqlite:////absolute/path, sqlite:///~/path or redis://host:port/db"
 _SQLITE = "sqlite:///"
 
 
@@ -30,10 +31,15 @@ def open_store(
 
     `ttl` is in seconds from last use, `max_bytes` bounds what is stored, `on_fault` is given a sentence when something
     goes wrong at run time (it may be called on another thread). Raises ValueError if the URL is none of ours, Unusable
-    if the file cannot be used.
+    if the file cannot be used. A server that cannot be reached is no reason: its store works in memory until it can.
     """
     if url == "memory:":
         return MemoryStore(ttl=ttl, max_bytes=max_bytes, clock=clock)
+    if redis_url.is_ours(url):
+        address = redis_url.address_of(url)
+        from .redis_store import RedisStore  # its client is an extra
+
+        return RedisStore(address, ttl=ttl, max_bytes=max_bytes, clock=clock, on_fault=on_fault)
     return SqliteStore(_path(url), ttl=ttl, max_bytes=max_bytes, clock=clock, on_fault=on_fault)
 
 
@@ -55,7 +61,9 @@ def open_or_memory(
 
 def check_url(url: str) -> None:
     """Raise ValueError, with the forms that there are, if the URL names no store of ours. Opens nothing."""
-    if url != "memory:":
+    if redis_url.is_ours(url):
+        redis_url.address_of(url)
+    elif url != "memory:":
         _path(url)
 
 

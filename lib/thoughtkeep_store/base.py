@@ -89,5 +89,15 @@ class Store(Protocol):
     async def stats(self) -> Stats:
         """Return how much is stored."""
 
+    async def lease(self, name: str, seconds: float) -> bool:
+        """Whether it is for this process to do what has that name, for so many seconds or until it is released.
+
+        Of the processes that share a store one is told yes, and again if it asks again; where nothing is shared, or the
+        backend cannot be reached, each is.
+        """
+
+    async def release(self, name: str) -> None:
+        """Let others have what `lease` gave to this process."""
+
     async def close(self) -> None:
         """Flush and let go of the backend. Closing again does nothing."""

@@ -21,6 +21,7 @@ class Fault(StrEnum):
     RECORD = "record"  # one record cannot be read or written
     FULL = "full"  # turns that were not durable yet had to go
     LEFT = "left"  # what was to be forgotten could not be deleted
+    AWAY = "away"  # the server cannot be reached, or lets nobody in: may pass
 
 
 # https://sqlite.org/rescode.html, primary codes. Errors without a code come from Python's module, not from SQLite.
@@ -54,7 +55,11 @@ class Faults:
         with suppress(Exception):  # a log that fails is no reason for a store to fail
             self._tell(sentence)
 
-    def passed(self, *faults: Fault) -> None:
-        """The faults are over: the next of their kind is told again."""
+    def passed(self, *faults: Fault, sentence: str = "") -> None:
+        """The faults are over: the next of their kind is told again. The sentence says so, if one had been told."""
         with self._lock:
+            told = not self._told.isdisjoint(faults)
             self._told.difference_update(faults)
+        if told and sentence:
+            with suppress(Exception):  # likewise
+                self._tell(sentence)

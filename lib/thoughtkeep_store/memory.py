@@ -57,5 +57,12 @@ class MemoryStore:
         """See Store."""
         return Stats(len(self._shelf), self._shelf.conversations, self._shelf.weight, self.name)
 
+    async def lease(self, name: str, seconds: float) -> bool:
+        """See Store. Nobody shares it."""
+        return True
+
+    async def release(self, name: str) -> None:
+        """See Store."""
+
     async def close(self) -> None:
         """See Store."""

@@ -19,12 +19,10 @@ EVERY_SECONDS = 60.0
 EVERY_TURNS = 256
 
 
-class Pruning:
-    """Keeps a database within `ttl` seconds from last use and about `max_bytes` bytes."""
+class Due:
+    """When it is time to look what has to go."""
 
-    def __init__(self, database: Database, *, ttl: float, max_bytes: int) -> None:
-        self._database = database
-        self._ttl = ttl
+    def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._looked: float | None = None
         self._turns = 0
@@ -48,9 +46,22 @@ class Pruning:
             or self._bytes * 16 >= self._max_bytes
         )
 
+    def looked(self, now: float) -> None:
+        """Take note that it was done."""
+        self._looked, self._turns, self._bytes = now, 0, 0
+
+
+class Pruning(Due):
+    """Keeps a database within `ttl` seconds from last use and about `max_bytes` bytes."""
+
+    def __init__(self, database: Database, *, ttl: float, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self._database = database
+        self._ttl = ttl
+
     def step(self, now: float) -> bool:
         """Delete some of what has to go. Returns whether there is more."""
-        self._looked, self._turns, self._bytes = now, 0, 0
+        self.looked(now)
         with self._database.transaction("IMMEDIATE"):
             more = self._delete(now)
         return self._shrink() or more

@@ -157,6 +157,13 @@ class SqliteStore:
         conversations = max(stored[1], waiting[1])
         return Stats(stored[0] + waiting[0], conversations, stored[2] + waiting[2], self.name, waiting[0])
 
+    async def lease(self, name: str, seconds: float) -> bool:
+        """See Store. Processes that share a file do not share leases: each does for itself what it needs."""
+        return True
+
+    async def release(self, name: str) -> None:
+        """See Store."""
+
     async def close(self) -> None:
         """See Store."""
         if self._closed:

@@ -17,7 +17,7 @@ from thoughtkeep_mitm.checks import Checks
 
 #: Each option with a bad value, and what is said of it.
 WRONG: dict[str, tuple[object, str]] = {
-    "store": ("redis://user:secret@host/0", "not a store: redis:…; give memory:, sqlite:///relative/path, "),
+    "store": ("postgres://user:secret@host/0", "not a store: postgres:…; give memory:, sqlite:///relative/path, "),
     "filter": ("~~ (", "Invalid filter expression: '~~ ('"),
     "replay": ("sometimes", "Input should be 'on', 'observe' or 'off' (it is 'sometimes')"),
     "ttl_days": (0, "Input should be greater than or equal to 1 (it is 0)"),

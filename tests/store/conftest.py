@@ -1,14 +1,52 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from e2e.redis_server import RedisServer, needs_server
+
 from .kit import Backend
+from .redis_fake import FakeRedis
+
+SERVERS = [pytest.param("fake redis", id="fake-redis"), pytest.param("redis", marks=needs_server)]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="session")
+def fake_redis() -> Iterator[FakeRedis]:
+    """A server for all tests in which nothing goes wrong."""
+    with FakeRedis() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def real_redis() -> Iterator[RedisServer]:
+    """Likewise, a real one."""
+    with RedisServer() as server:
+        yield server
+
+
+def made(request: pytest.FixtureRequest, folder: Path) -> Backend:
+    servers = {"fake redis": "fake_redis", "redis": "real_redis"}
+    fixture = servers.get(request.param)
+    return Backend(request.param, folder, request.getfixturevalue(fixture) if fixture else None)
+
+
+@pytest.fixture(params=["memory", "sqlite", *SERVERS])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each backend in turn."""
-    return Backend(request.param, tmp_path)
+    return made(request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", *SERVERS])
+def lasting(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each backend that outlives its store, and may be shared."""
+    return made(request, tmp_path)
+
+
+@pytest.fixture(params=SERVERS)
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """The backend that is a server."""
+    return made(request, tmp_path)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the store share: turns to put, a clock to set, and both backends behind one way to open them."""
+"""What the tests of the store share: turns to put, a clock to set, and all backends behind one way to open them."""
 
 import asyncio
 import sqlite3
@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from thoughtkeep.turns import Call, Kept, Keys, Kind, Owner, Piece, Turn
 from thoughtkeep_store import MemoryStore, SqliteStore, Store
+from thoughtkeep_store.redis_store import RedisStore
+from thoughtkeep_store.redis_url import address_of
 
 WEEK = 7 * 86400.0
 PLENTY = 1 << 30
@@ -106,12 +108,20 @@ def breaks(store: Store, error: Exception | None = None, only: str = "") -> Brok
     return broken
 
 
+class Server(Protocol):
+    """A server that a store may live in, real or not."""
+
+    def database(self, folder: Path) -> str:
+        """The URL of the database of that folder, which is empty at first."""
+
+
 @dataclass
 class Backend:
-    """One backend: where its store is, and what it told of faults."""
+    """One backend: where its store is, and what it told of faults. Backends of the same folder share a store."""
 
     kind: str
     folder: Path
+    server: Server | None = None
     clock: Clock = field(default_factory=Clock)
     faults: list[str] = field(default_factory=list)
 
@@ -119,14 +129,21 @@ class Backend:
     def path(self) -> Path:
         return self.folder / "store.sqlite3"
 
+    @property
+    def lasting(self) -> bool:
+        """Whether what is in the store outlives it."""
+        return self.kind != "memory"
+
     @asynccontextmanager
     async def open(self, *, ttl: float = WEEK, max_bytes: int = PLENTY) -> AsyncIterator[Store]:
         """Open the store, and close it in the end."""
         store: Store
         if self.kind == "memory":
             store = MemoryStore(ttl=ttl, max_bytes=max_bytes, clock=self.clock)
-        else:
+        elif self.kind == "sqlite":
             store = self.open_file(ttl=ttl, max_bytes=max_bytes)
+        else:
+            store = self.open_server(ttl=ttl, max_bytes=max_bytes)
         try:
             yield store
         finally:
@@ -135,3 +152,9 @@ class Backend:
     def open_file(self, *, ttl: float = WEEK, max_bytes: int = PLENTY) -> SqliteStore:
         """Open the file; closing it is the caller's."""
         return SqliteStore(self.path, ttl=ttl, max_bytes=max_bytes, clock=self.clock, on_fault=self.faults.append)
+
+    def open_server(self, *, ttl: float = WEEK, max_bytes: int = PLENTY) -> RedisStore:
+        """Open the database; closing it is the caller's."""
+        assert self.server is not None
+        address = address_of(self.server.database(self.folder))
+        return RedisStore(address, ttl=ttl, max_bytes=max_bytes, clock=self.clock, on_fault=self.faults.append)

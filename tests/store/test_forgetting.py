@@ -23,7 +23,7 @@ def test_what_was_forgotten_is_gone_at_once_and_for_good(backend: Backend, forge
             await require_gone(store)
             await store.flush()
             await require_gone(store)
-        if backend.kind == "sqlite":
+        if backend.lasting:
             async with backend.open() as store:
                 await require_gone(store)
         assert backend.faults == []
@@ -174,7 +174,7 @@ def test_the_key_stays_when_all_is_forgotten(backend: Backend):
             store.forget_all()
             await store.flush()
             assert store.key == key
-        if backend.kind == "sqlite":
+        if backend.lasting:
             async with backend.open() as store:
                 assert store.key == key
 

@@ -259,6 +259,7 @@ def test_what_is_forgotten_again_while_it_is_carried_out_is_forgotten_again(file
         async with file.open() as store, file.open() as elsewhere:
             fill(store)
             await store.flush()
+            await elsewhere.stats()  # what opening has asked for is done
             idle(store)
             idle(elsewhere)
 

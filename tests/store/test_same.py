@@ -1,4 +1,4 @@
-"""Both backends give the same answers, whatever was put in whatever order."""
+"""All backends give the same answers, whatever was put in whatever order."""
 
 import random
 
@@ -8,15 +8,15 @@ from .kit import Backend, kept, keys, run
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_both_backends_answer_alike(tmp_path, seed):
+def test_all_backends_answer_alike(lasting: Backend, tmp_path, seed):
     chance = random.Random(seed)
 
     def some(kind: str, most: int) -> tuple[str, ...]:
         return tuple(f"{kind}{chance.randrange(8)}" for _ in range(chance.randrange(most + 1)))
 
     async def scenario():
-        memory, file = Backend("memory", tmp_path), Backend("sqlite", tmp_path)
-        async with memory.open() as one, file.open() as two, file.open() as three:
+        memory = Backend("memory", tmp_path)
+        async with memory.open() as one, lasting.open() as two, lasting.open() as three:
             for step in range(150):
                 id_ = f"t{chance.randrange(40)}"
                 turn = kept(
@@ -30,7 +30,7 @@ def test_both_backends_answer_alike(tmp_path, seed):
                     text=str(step),
                 )
                 one.put(turn)
-                # Two proxies share the file; each turn is written before the other one amends it.
+                # Two proxies share it; each turn is written before the other one amends it.
                 writer = chance.choice((two, three))
                 writer.put(turn)
                 await writer.flush()
@@ -53,6 +53,6 @@ def test_both_backends_answer_alike(tmp_path, seed):
                 assert await two.conversation("alice", turn.root) == await one.conversation("alice", turn.root)
                 figures = [await store.stats() for store in (one, two, three)]
                 assert len({(stats.turns, stats.conversations) for stats in figures}) == 1
-        assert file.faults == []
+        assert lasting.faults == []
 
     run(scenario())

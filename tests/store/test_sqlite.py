@@ -156,6 +156,7 @@ def test_a_row_that_belongs_to_a_wrong_conversation_is_not_told_there(file: Back
 def test_a_write_that_is_coming_is_not_asked_for_again(file: Backend):
     async def scenario():
         async with file.open() as store:
+            await store.stats()  # what opening has asked for is done
             for n in range(3 * sqlite.BATCH):
                 store._waiting.put(kept(f"t{n}"), 0.0)
             asked = []

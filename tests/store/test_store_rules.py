@@ -109,7 +109,8 @@ def test_a_key_of_thousands_of_turns_brings_back_the_newest_few(backend: Backend
             for few in (await found(store, call_ids=("call_0",)), await found(store, values=("v",))):
                 assert PER_KEY <= len(few) <= (PER_KEY if flushed else 2 * PER_KEY)
                 assert few[:PER_KEY] == newest[:PER_KEY]
-            assert (await found(store, "l3", call_ids=("call_0",)))[-1] == "t3"
+            few = await found(store, "l3", call_ids=("call_0",))
+            assert "t3" in (few[-1:] if flushed else few)
 
     run(scenario())
 
@@ -296,6 +297,7 @@ def test_a_conversation_that_is_over_the_bound_alone_loses_its_oldest_turns(back
                 await store.flush()
 
             async def done(store):
+                backend.clock.now += 61  # it is looked for now and then
                 return (await store.stats()).bytes <= bound
 
             await settled(store, done)
@@ -324,7 +326,7 @@ def test_keys_may_be_any_text(backend: Backend, flushed):
 
 def test_the_key_is_random_and_32_bytes_long(backend: Backend, tmp_path):
     async def scenario():
-        other = Backend(backend.kind, tmp_path / "other")
+        other = replace(backend, folder=tmp_path / "other")
         async with backend.open() as one, other.open() as two:
             assert len(one.key) == len(two.key) == 32
             assert one.key != two.key

@@ -53,7 +53,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
         "sqlite:///a\0b",
         "sqlite:///~no_such_user_here/x.db",
         "file:///x.db",
-        "redis://user:secret@host/0",
+        "postgres://user:secret@host/0",
     ],
 )
 def test_other_names_are_refused_and_the_valid_forms_told(url):
