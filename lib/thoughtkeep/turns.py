@@ -125,6 +125,7 @@ class Who(StrEnum):
     """Who speaks in a conversation."""
 
     SYSTEM = "system"  # system and developer messages, wherever they stand
+    ASIDE = "aside"  # a system message that belongs to the user's message before it, and may stand nowhere else
     USER = "user"
     ASSISTANT = "assistant"
     CALL = "call"  # a tool call: `name` and its canonical arguments

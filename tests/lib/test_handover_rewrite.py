@@ -251,3 +251,43 @@ def test_the_instructions_that_codex_tells_are_no_words_of_the_user() -> None:
     told = "# AGENTS.md instructions for /home/x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>"
     ask, _ = read("responses", RESPONSES.body("m", [User(told), User("Begin.")]))
     assert ask.first == "Begin."
+
+
+ASIDE = message("system", [{"type": "text", "text": "More tools are there."}])
+USE = message("assistant", [{"type": "tool_use", "id": "c", "name": "f", "input": {}}])
+USED = message("user", [{"type": "tool_result", "tool_use_id": "c", "content": "RES"}])
+ASIDES = {
+    "behind the latest words": (
+        [message("user", "one"), ASIDE, message("assistant", "1"), message("user", "two"), ASIDE],
+        [("user", "two"), ("system", "More")],
+    ),
+    "behind results of an open step": (
+        [message("user", "two"), ASIDE, USE, USED, message("system", "Reminder.")],
+        [("user", "RES"), ("system", "More")],
+    ),
+    "in the history": (
+        [message("user", "one"), ASIDE, message("assistant", "1"), message("user", "two")],
+        [("user", "two")],
+    ),
+}
+
+
+@pytest.mark.parametrize("told", ASIDES)
+def test_what_the_system_says_in_between_stays_where_a_provider_takes_it_and_never_holds_the_summary(told: str) -> None:
+    messages, wanted = ASIDES[told]
+    ask, form = read("messages", {"model": "m", "max_tokens": 9, "messages": messages})
+    edits = rewrite(ask, form, len(ask.said), "THE-SUMMARY")
+    assert edits is not None
+    sent = json.loads(apply(json.dumps({"messages": messages}).encode(), edits))["messages"]
+    assert [(each["role"], word in json.dumps(each)) for each, (_, word) in zip(sent, wanted, strict=True)] == [
+        (role, True) for role, _ in wanted
+    ]
+    assert ["THE-SUMMARY" in json.dumps(each) for each in sent] == [role == "user" for role, _ in wanted]
+
+
+def test_what_the_system_says_in_between_is_no_word_of_the_user() -> None:
+    bare, told = (
+        read("messages", {"model": "m", "max_tokens": 9, "messages": messages})[0]
+        for messages in ([message("user", "go"), USE, USED], [message("user", "go"), ASIDE, USE, USED, ASIDE])
+    )
+    assert (bare.first, bare.words, bare.said[0].words) == (told.first, told.words, told.said[0].words)

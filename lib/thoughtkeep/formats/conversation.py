@@ -59,6 +59,12 @@ class Conversation:
         self._list(at, who)
         self.talk.append(Utterance(who, text, at, block or at))
 
+    def aside(self, text: str, at: Path) -> None:
+        """What the system says behind a user's message or a result, which are what they were without it."""
+        self._open = False
+        self._list(at, Who.ASIDE)
+        self.talk.append(Utterance(Who.ASIDE, text, at, at))
+
     def heard(self, part: Json, *, at: Path, block: Path, speaks: bool = True) -> None:
         """A typed part of a message of the user or the system: its words, or a stand-in for an image, a file…"""
         text = part.get("text") if isinstance(part, dict) else None

@@ -64,6 +64,10 @@ class MessagesFormat:
             content = message.get("content")
             if message.get("role") == "assistant":
                 talk.assistant(at, {}, _pieces(content, (*at, "content")))
+            elif message.get("role") == "system":
+                # From Claude Opus 4.8 on, behind a message of the user and before an answer (platform.claude.com
+                # "Mid-conversation system messages"). Claude Code 2.1 tells so which tools it can load.
+                talk.aside(words_of(content), at)
             elif isinstance(content, str):
                 talk.user(content, at=at)
             else:

@@ -6,6 +6,7 @@ the same, so do those that are sent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from thoughtkeep.formats.base import Format
 from thoughtkeep.handover import prompt
@@ -62,7 +63,8 @@ def part(ask: Ask, border: int, start: int = 0) -> Cut | None:
         words = earlier.kept if earlier else ()
         covered = [u for u in covered if u.at in behind or (u.who is Who.USER and u.at in words)]
     preface, cleared = _preface(listed[: heard[0] + 1], kept, talk)
-    dropped = tuple(at for at, who in listed if who is not Who.SYSTEM and at not in kept and at not in preface)
+    stays = {*kept, *preface, *_asides(listed, kept[-1])}
+    dropped = tuple(at for at, who in listed if who is not Who.SYSTEM and at not in stays)
     return Cut(tuple(covered), kept, _step(ask, listed, kept[-1], border, talk), dropped, cleared)
 
 
@@ -78,9 +80,14 @@ def _preface(
     told = {at for at, spoken in blocks.items() if any(u.text and not without_reminders(u.text) for u in spoken)}
     last = listed[-1][0]
     words = [u.block for u in blocks.get(last, ()) if without_reminders(u.text) or not u.text]
-    if last in told and last in words:  # one string: what was put in cannot be told from the words
-        told.discard(last)
     return told, tuple(words) if last in told else ()
+
+
+def _asides(listed: Sequence[tuple[Path, Who]], behind: Path) -> Sequence[Path]:
+    """What the system says directly behind a message. Elsewhere in the history it goes with the message before it."""
+    places = [at for at, _ in listed]
+    following = listed[places.index(behind) + 1 :]
+    return [at for at, _ in takewhile(lambda each: each[1] is Who.ASIDE, following)]
 
 
 def _run(listed: Sequence[tuple[Path, Who]], last: int) -> tuple[Path, ...]:
@@ -88,7 +95,7 @@ def _run(listed: Sequence[tuple[Path, Who]], last: int) -> tuple[Path, ...]:
 
     Neither the assistant nor a tool speaks between them; what the system says there stays where it is.
     """
-    ours, through = (Who.USER, Who.SYSTEM), range(len(listed))
+    ours, through = (Who.USER, Who.SYSTEM, Who.ASIDE), range(len(listed))
     first = last
     while first - 1 in through and listed[first - 1][1] in ours:
         first -= 1
@@ -107,7 +114,7 @@ def _step(
     begin = order.get(ask.said[border - 1].messages[0].at, -1)
     if begin < order[behind]:
         return ()
-    return tuple(u for u in talk if order[u.at] >= begin and u.who is not Who.SYSTEM)
+    return tuple(u for u in talk if order[u.at] >= begin and u.who not in (Who.SYSTEM, Who.ASIDE))
 
 
 def rewrite(ask: Ask, form: Format, border: int, summary: str, role: str = "user") -> list[Edit] | None:

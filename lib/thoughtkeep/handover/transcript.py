@@ -24,13 +24,13 @@ def transcript(talk: Iterable[Utterance], limit: int = LIMIT) -> str:
 
 
 def line(uttered: Utterance, limit: int = RESULT_LIMIT) -> str:
-    """One utterance; empty for what is left out (system messages, empty texts)."""
+    """One utterance; empty for what is left out (what the system says, empty texts)."""
     text = uttered.text.strip()
     if uttered.who is Who.CALL:
         return f"{_HEADS[Who.CALL]} {uttered.name} with {text}"
     if uttered.who is Who.RESULT:
         return f"{_HEADS[Who.RESULT]} {uttered.name}:\n{cut(text, limit)}"
-    if uttered.who is Who.SYSTEM or not text:
+    if uttered.who in (Who.SYSTEM, Who.ASIDE) or not text:
         return ""
     return f"{_HEADS[uttered.who]}:\n{text}"
 

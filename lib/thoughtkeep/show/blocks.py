@@ -35,7 +35,13 @@ _LABELS = frozenset(("type", "format", "status", "index", "name", "phase"))
 # Keys of a message itself, which say nothing of what is in it.
 _ENVELOPE = ("role", "content", "parts")
 
-_TITLES = {Who.SYSTEM: "system", Who.USER: "user", Who.ASSISTANT: "assistant", Who.RESULT: "result"}
+_TITLES = {
+    Who.SYSTEM: "system",
+    Who.ASIDE: "system",
+    Who.USER: "user",
+    Who.ASSISTANT: "assistant",
+    Who.RESULT: "result",
+}
 
 
 @dataclass(frozen=True, slots=True)
