@@ -46,7 +46,7 @@ def address_of(url: str) -> Address:
     """Return the address that a URL gives. Raises ValueError if it is none, or if the client is not installed."""
     scheme = url.partition(":")[0]
     if find_spec("redis") is None:
-        raise ValueError(f'{scheme}:… needs the client for Redis: pip install "thoughtkeep[redis]"')
+        raise ValueError(f'{scheme}:… needs the client for Redis: pip install "redis>=8,<9"')
     if url.startswith(f"{scheme}://"):
         with suppress(ValueError):  # its message may hold a part of the URL
             return Address(url, _name(urlsplit(url)))

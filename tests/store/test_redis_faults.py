@@ -639,7 +639,7 @@ def test_a_bad_address_is_refused_and_the_form_told(url: str):
 
 def test_without_the_client_it_is_said_how_to_install_it(monkeypatch):
     monkeypatch.setattr("thoughtkeep_store.redis_url.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'^redis:… needs the client for Redis: pip install "thoughtkeep\[redis\]"$'):
+    with pytest.raises(ValueError, match=r'^redis:… needs the client for Redis: pip install "redis>=8,<9"$'):
         check_url("redis://user:secret@host/0")
     check_url("memory:")
 
