@@ -65,6 +65,7 @@ class RedisStore:
         self._faults = Faults(on_fault)
         self._due = Due(max_bytes)
         self._more = False
+        self._written = 0  # steps whose turns have left memory
         self._waiting, self._turns = self._anew()
         self._step: asyncio.Task[bool] | None = None
         self._retry: asyncio.TimerHandle | None = None
@@ -168,16 +169,21 @@ class RedisStore:
         stored: Callable[[Turns, Send, Forgetting], Awaitable[Found]],
         finds: Callable[[Kept], bool],
     ) -> Found:
-        """Look in memory and in the server; again if something was forgotten meanwhile: it may be among the finds."""
+        """Look in memory and in the server; again if something was forgotten meanwhile: it may be among the finds.
+
+        Some times again, too, if turns were written: those that they replace may be among the finds.
+        """
         budget = Budget(FETCHING)
+        tries = 0
         while True:
             here = self._waiting
-            forgets = here.forgets
+            forgets, written = here.forgets, self._written
+            tries += 1
             # Memory before the server: what is written in between is found twice, not missed.
             found = waiting(here)
             if there := await self._ask(budget, lambda send: stored(self._turns, send, self._waiting.forgetting())):
                 here.merge(found, there, finds)
-            if here is self._waiting and forgets == here.forgets:
+            if here is self._waiting and forgets == here.forgets and (written == self._written or tries >= 3):
                 return found
 
     async def _ask[T](self, budget: Budget, query: Callable[[Send], Awaitable[T]]) -> T | None:
@@ -241,6 +247,7 @@ class RedisStore:
             waiting.forgotten(await turns.forget(send, work.forgetting))
             self._more |= await turns.write(send, encoded, work.touched)
             waiting.written([entry for entry, _ in encoded])
+            self._written += bool(encoded)
             self._due.wrote(len(encoded), sum(len(record.head) + len(record.body) for _, record in encoded))
             if self._more or self._due.due(self._clock()):
                 self._due.looked(self._clock())
