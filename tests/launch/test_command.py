@@ -89,7 +89,10 @@ def test_the_exit_status_is_the_agents(code: str, status: int, desk: Desk, joini
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_to_the_launcher_reach_the_agent(number: signal.Signals, desk: Desk, joining: list[str]) -> None:
-    with desk.running(*joining, *agent(WAIT)) as launcher:
+    def heed() -> None:
+        signal.signal(number, signal.SIG_DFL)  # under nohup it is ignored, and stays so for whoever is started
+
+    with desk.running(*joining, *agent(WAIT), preexec_fn=heed) as launcher:
         assert launcher.stdout is not None
         assert launcher.stdout.readline()
         os.kill(launcher.pid, number)
