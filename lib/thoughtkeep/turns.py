@@ -131,6 +131,11 @@ class Who(StrEnum):
     CALL = "call"  # a tool call: `name` and its canonical arguments
     RESULT = "result"  # the result of a tool call, `name` as the call's
 
+    @property
+    def is_system(self) -> bool:
+        """Whether it is the system, wherever it may stand."""
+        return self in (Who.SYSTEM, Who.ASIDE)
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:

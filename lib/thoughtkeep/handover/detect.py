@@ -104,7 +104,7 @@ def _makers(ask: Ask, trail: Trail, found: Sequence[Match], facts: Facts, start:
 
 def _ends_on_assistant(ask: Ask) -> bool:
     """Whether the assistant has the last word, an empty one or one of thinking included."""
-    return next((who for _, who in reversed(ask.listed) if who not in (Who.SYSTEM, Who.ASIDE)), None) is Who.ASSISTANT
+    return next((who for _, who in reversed(ask.listed) if not who.is_system), None) is Who.ASSISTANT
 
 
 def replaced_tokens(ask: Ask, border: int, start: int = 0) -> int:
@@ -113,5 +113,5 @@ def replaced_tokens(ask: Ask, border: int, start: int = 0) -> int:
     `start` is the border of the handover that it builds on.
     """
     cut = part(ask, border, start)
-    told = [u for u in cut.history if u.who not in (Who.SYSTEM, Who.ASIDE)] if cut else []
+    told = [u for u in cut.history if not u.who.is_system] if cut else []
     return sum(len(u.text) + len(u.name) for u in told) // 4

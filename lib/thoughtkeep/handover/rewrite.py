@@ -95,11 +95,12 @@ def _run(listed: Sequence[tuple[Path, Who]], last: int) -> tuple[Path, ...]:
 
     Neither the assistant nor a tool speaks between them; what the system says there stays where it is.
     """
-    ours, through = (Who.USER, Who.SYSTEM, Who.ASIDE), range(len(listed))
+    ours = [who is Who.USER or who.is_system for _, who in listed]
+    through = range(len(listed))
     first = last
-    while first - 1 in through and listed[first - 1][1] in ours:
+    while first - 1 in through and ours[first - 1]:
         first -= 1
-    while last + 1 in through and listed[last + 1][1] in ours:
+    while last + 1 in through and ours[last + 1]:
         last += 1
     return tuple(at for at, who in listed[first : last + 1] if who is Who.USER)
 
@@ -114,7 +115,7 @@ def _step(
     begin = order.get(ask.said[border - 1].messages[0].at, -1)
     if begin < order[behind]:
         return ()
-    return tuple(u for u in talk if order[u.at] >= begin and u.who not in (Who.SYSTEM, Who.ASIDE))
+    return tuple(u for u in talk if order[u.at] >= begin and not u.who.is_system)
 
 
 def rewrite(ask: Ask, form: Format, border: int, summary: str, role: str = "user") -> list[Edit] | None:

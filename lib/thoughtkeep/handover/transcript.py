@@ -30,7 +30,7 @@ def line(uttered: Utterance, limit: int = RESULT_LIMIT) -> str:
         return f"{_HEADS[Who.CALL]} {uttered.name} with {text}"
     if uttered.who is Who.RESULT:
         return f"{_HEADS[Who.RESULT]} {uttered.name}:\n{cut(text, limit)}"
-    if uttered.who in (Who.SYSTEM, Who.ASIDE) or not text:
+    if uttered.who.is_system or not text:
         return ""
     return f"{_HEADS[uttered.who]}:\n{text}"
 
