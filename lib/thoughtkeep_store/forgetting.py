@@ -5,7 +5,8 @@ turn that was put before an order is written before the order meets the file, or
 up to the last one of that moment, and what was put later stays, also by other processes.
 """
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from thoughtkeep.turns import Kept
@@ -92,3 +93,23 @@ class Forgetting:
         """Whether the turn in the row of that number is to be forgotten."""
         targets: tuple[Target, ...] = (Everything(), OneTurn(id_), Conversation(tenant, root))
         return bool(self._orders) and any(number <= self.reach(target) for target in targets)
+
+
+class Forgets(ABC):
+    """What a store is asked to forget, as targets."""
+
+    def forget_turns(self, ids: Sequence[str]) -> None:
+        """See Store."""
+        self._forget(*map(OneTurn, ids))
+
+    def forget_conversation(self, tenant: str, root: str) -> None:
+        """See Store."""
+        self._forget(Conversation(tenant, root))
+
+    def forget_all(self) -> None:
+        """See Store."""
+        self._forget(Everything())
+
+    @abstractmethod
+    def _forget(self, *targets: Target) -> None:
+        """Forget them, from now on."""

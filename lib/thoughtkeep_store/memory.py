@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from thoughtkeep.turns import Facts, Kept, Keys
 
 from .base import Stats
-from .forgetting import Conversation, Everything, OneTurn
+from .forgetting import Conversation, Forgets, Target
 from .marks import Question
 from .shelf import Shelf
 
 
-class MemoryStore:
+class MemoryStore(Forgets):
     """A store in memory: turns live for `ttl` seconds from last use and take about `max_bytes` bytes at most."""
 
     def __init__(self, *, ttl: float, max_bytes: int, clock: Callable[[], float]) -> None:
@@ -40,18 +40,9 @@ class MemoryStore:
         """See Store."""
         self._shelf.touch(ids, self._clock())
 
-    def forget_turns(self, ids: Sequence[str]) -> None:
-        """See Store."""
-        for id_ in ids:
-            self._shelf.forget(OneTurn(id_))
-
-    def forget_conversation(self, tenant: str, root: str) -> None:
-        """See Store."""
-        self._shelf.forget(Conversation(tenant, root))
-
-    def forget_all(self) -> None:
-        """See Store."""
-        self._shelf.forget(Everything())
+    def _forget(self, *targets: Target) -> None:
+        for target in targets:
+            self._shelf.forget(target)
 
     async def stats(self) -> Stats:
         """See Store."""

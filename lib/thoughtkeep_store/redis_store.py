@@ -15,7 +15,7 @@ from thoughtkeep.turns import Facts, Kept, Keys
 from . import records
 from .base import Stats
 from .faults import Fault, Faults
-from .forgetting import Conversation, Everything, Forgetting, OneTurn, Target
+from .forgetting import Conversation, Forgets, Forgetting, Target
 from .found import Found
 from .marks import Question
 from .pruning import Due
@@ -23,7 +23,7 @@ from .redis_link import Budget, Link
 from .redis_turns import Send, Turns
 from .redis_url import Address
 from .shelf import Entry
-from .waiting import Waiting
+from .waiting import Waiting, together
 
 # Turns that one step writes, and about how many bytes, so that lookups get in between.
 BATCH = 64
@@ -40,7 +40,7 @@ PATIENCE = 2.0
 RETRY_FAILED = 5.0
 
 
-class RedisStore:
+class RedisStore(Forgets):
     """A store in the server at `address`: turns live for `ttl` seconds from last use and take about `max_bytes` bytes.
 
     `on_fault` is given a sentence, once for each kind of fault until it has passed, and one when a server that was away
@@ -105,18 +105,6 @@ class RedisStore:
         )
         return found.conversation()
 
-    def forget_turns(self, ids: Sequence[str]) -> None:
-        """See Store."""
-        self._forget(*map(OneTurn, ids))
-
-    def forget_conversation(self, tenant: str, root: str) -> None:
-        """See Store."""
-        self._forget(Conversation(tenant, root))
-
-    def forget_all(self) -> None:
-        """See Store."""
-        self._forget(Everything())
-
     async def flush(self) -> None:
         """See Store. Gives up where a step takes some seconds, and at once on other faults; what waits goes on waiting.
 
@@ -134,8 +122,7 @@ class RedisStore:
             waiting = self._waiting.counts()
             if before is self._step:  # else turns may be on their way, and be counted twice
                 break
-        conversations = max(stored[1], waiting[1])
-        return Stats(stored[0] + waiting[0], conversations, stored[2] + waiting[2], self.name, waiting[0])
+        return together(stored, waiting, self.name)
 
     async def lease(self, name: str, seconds: float) -> bool:
         """See Store."""

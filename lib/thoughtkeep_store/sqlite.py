@@ -23,12 +23,12 @@ from .base import Stats
 from .database import Database
 from .erasing import Erasing
 from .faults import Fault, Faults, classify
-from .forgetting import Conversation, Everything, Forgetting, OneTurn, Target
+from .forgetting import Conversation, Forgets, Forgetting, Target
 from .found import Found
 from .marks import Question
 from .pruning import Pruning
 from .shelf import Entry
-from .waiting import Waiting
+from .waiting import Waiting, together
 
 # Turns that one transaction writes, so that lookups get in between.
 BATCH = 64
@@ -54,7 +54,7 @@ class Outcome(Enum):
     FAILED = auto()
 
 
-class SqliteStore:
+class SqliteStore(Forgets):
     """A store in the file at `path`: turns live for `ttl` seconds from last use and take about `max_bytes` bytes.
 
     `on_fault` is given a sentence, once for each kind of fault until it has passed; it may be called on another
@@ -121,18 +121,6 @@ class SqliteStore:
         )
         return found.conversation()
 
-    def forget_turns(self, ids: Sequence[str]) -> None:
-        """See Store."""
-        self._forget(*map(OneTurn, ids))
-
-    def forget_conversation(self, tenant: str, root: str) -> None:
-        """See Store."""
-        self._forget(Conversation(tenant, root))
-
-    def forget_all(self) -> None:
-        """See Store."""
-        self._forget(Everything())
-
     async def flush(self) -> None:
         """See Store. Gives up after some seconds of a lock, and at once on other faults; what waits goes on waiting."""
         until = time.monotonic() + PATIENCE
@@ -154,8 +142,7 @@ class SqliteStore:
             waiting = self._waiting.counts()
             if forgets == self._waiting.forgets:
                 break
-        conversations = max(stored[1], waiting[1])
-        return Stats(stored[0] + waiting[0], conversations, stored[2] + waiting[2], self.name, waiting[0])
+        return together(stored, waiting, self.name)
 
     async def lease(self, name: str, seconds: float) -> bool:
         """See Store. Processes that share a file do not share leases: each does for itself what it needs."""

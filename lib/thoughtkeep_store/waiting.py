@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from thoughtkeep.turns import Kept
 
+from .base import Stats
 from .forgetting import Conversation, Forgetting, Order, Target
 from .found import Found
 from .marks import Question
@@ -147,3 +148,11 @@ class Waiting:
 
     def _first(self, count: int) -> list[Entry]:
         return list(islice((entry for entry in self._shelf if entry.rank[1] not in self._unwritable), count))
+
+
+def together(stored: tuple[int, int, int], waiting: tuple[int, int, int], name: str) -> Stats:
+    """The figures of a store from those of what it has and of what waits: turns, conversations, bytes of each.
+
+    A conversation may be in both, so the larger number of them stands.
+    """
+    return Stats(stored[0] + waiting[0], max(stored[1], waiting[1]), stored[2] + waiting[2], name, waiting[0])
