@@ -80,6 +80,7 @@ class Link:
         self._key = b""
         self._client: Redis | None = None
         self._returning: asyncio.Task[None] | None = None
+        self._sending: dict[asyncio.Timeout, asyncio.Future[None]] = {}
         self._closed = False
 
     def open(self, key: bytes) -> None:
@@ -107,11 +108,15 @@ class Link:
         if not self.up or self._closed:
             raise exceptions.ConnectionError
         began = time.monotonic()
+        bound = asyncio.timeout(max(budget.left, 0.0))
+        ended = self._sending[bound] = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(max(budget.left, 0.0)):
+            async with bound:
                 reply = await _run(self._connected(), script, self._key, *arguments)
         finally:
             budget.left -= time.monotonic() - began
+            del self._sending[bound]
+            ended.set_result(None)
         if reply is None:
             raise OtherKey
         return reply
@@ -136,12 +141,16 @@ class Link:
             self._returning = loop.create_task(self._return())
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections. What is being sent is given up: it would connect anew."""
         self._closed = True
         self.up = False
         if self._returning:
             self._returning.cancel()
             await asyncio.wait((self._returning,))
+        for bound in self._sending:
+            bound.reschedule(0.0)
+        if self._sending:
+            await asyncio.wait(self._sending.values(), timeout=CLOSING)
         await self._disconnect(used=True)
         self._client = None
 

@@ -437,6 +437,64 @@ def test_nothing_is_left_when_it_is_closed(away: Backend, server: FakeRedis):
     run(scenario())
 
 
+def test_lookups_that_wait_for_a_connection_when_it_is_closed_make_none(away: Backend, server: FakeRedis):
+    async def scenario():
+        store = away.open_server()
+        store.put(kept())
+        await store.flush()
+        server.hang()
+        lookups = [asyncio.ensure_future(found(store, "lineage")) for _ in range(3 * redis_link.CONNECTIONS)]
+        await asyncio.sleep(0.05)
+        pool = store._link._client.connection_pool
+        connections = [*pool._available_connections, *pool._in_use_connections]
+        assert len(connections) == redis_link.CONNECTIONS
+        with at_most(redis_store.FETCHING):
+            await store.close()
+        server.go_on()
+        assert [await lookup for lookup in lookups] == [[]] * len(lookups)
+        assert not any(connection.is_connected for connection in connections)
+
+    run(scenario())
+
+
+def test_a_turn_that_moves_away_while_it_is_looked_for_is_not_found_where_it_was(away: Backend, monkeypatch):
+    async def scenario():
+        async with away.open() as store:
+            store.put(kept("t1"))
+            store.put(kept("t2"))
+            await store.flush()
+            store.put(kept("t1", root="elsewhere"))
+            look = store._turns.conversation
+
+            async def crossed(*asked):
+                reply = await look(*asked)
+                await store.flush()
+                return reply
+
+            monkeypatch.setattr(store._turns, "conversation", crossed)
+            assert [turn.id for turn in await store.conversation("alice", "root")] == ["t2"]
+
+    run(scenario())
+
+
+def test_a_lookup_does_not_go_on_for_ever_where_turns_are_written_all_the_time(away: Backend, monkeypatch):
+    async def scenario():
+        async with away.open() as store:
+            look, looks = store._turns.conversation, []
+
+            async def crossed(*asked):
+                looks.append(len(looks))
+                reply = await look(*asked)
+                store.put(kept(f"t{len(looks)}"))
+                await store.flush()
+                return reply
+
+            monkeypatch.setattr(store._turns, "conversation", crossed)
+            assert [turn.id for turn in await store.conversation("alice", "root")] == ["t1", "t2"]
+
+    run(scenario())
+
+
 def test_a_step_that_is_given_up_at_the_end_is_no_fault_of_who_waits_for_it(away: Backend, server: FakeRedis):
     async def scenario():
         async with away.open() as store:
