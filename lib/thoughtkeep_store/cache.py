@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 
 class Cache[V]:
-    """Values by the number of their row, the least recently used going first. Weights are bytes or counts."""
+    """Values by a number (a row's, a digest), the least recently used going first. Weights are bytes or counts."""
 
     def __init__(self, max_weight: int) -> None:
         self._max_weight = max_weight
@@ -20,7 +20,7 @@ class Cache[V]:
         return item[0]
 
     def put(self, number: int, value: V, weight: int) -> None:
-        """Keep a value. A row's content never changes, so a value that is there stays."""
+        """Keep a value. What has changed is dropped first, so a value that is there stays."""
         if number in self._items:
             return
         self._items[number] = (value, weight)
@@ -33,3 +33,8 @@ class Cache[V]:
         """Let a value go, if it is there."""
         if item := self._items.pop(number, None):
             self._weight -= item[1]
+
+    def clear(self) -> None:
+        """Let everything go."""
+        self._items.clear()
+        self._weight = 0

@@ -1,7 +1,7 @@
 """Turns in an open SQLite file: written, found by mark, touched, counted.
 
-Everything here is synchronous and raises the errors of SQLite; one thread at a time may use it. Finding reads the mark
-index, and rows only of turns that were not read lately.
+Everything here is synchronous and raises the errors of SQLite; one thread at a time may use it. Rows are read only of
+turns that were not read lately.
 """
 
 import json
@@ -16,11 +16,12 @@ from typing import Literal, NamedTuple
 from thoughtkeep.turns import Kept
 
 from . import records
-from .base import ORIGINS, PER_CONVERSATION, PER_KEY, SCANNED
+from .base import ORIGINS, PER_CONVERSATION
 from .cache import Cache
 from .forgetting import UNMET, Conversation, Forgetting, OneTurn, Target
 from .found import Found, origin_of
-from .marks import Mark, Question, own_marks, shared_marks
+from .index import Index
+from .marks import Question, own_marks, shared_marks
 from .shelf import Entry
 
 # Bytes of records whose turns are kept decoded, and how many origins are.
@@ -30,18 +31,6 @@ CACHED_ORIGINS = 4096
 # Bytes that a row takes beyond its record, and each mark of it.
 ROW_BYTES = 200
 MARK_BYTES = 45
-
-# Both run on the index alone, newest first, and stop after a fixed number of rows for each digest.
-_OWN = """
-SELECT (SELECT group_concat(turn) FROM (
-    SELECT turn FROM mark WHERE digest = wanted.value ORDER BY made DESC, turn DESC LIMIT ?
-)) FROM json_each(?) AS wanted
-"""
-_SHARED = """
-SELECT (SELECT group_concat(turn) FROM (
-    SELECT turn, tenant FROM mark WHERE digest = wanted.value ORDER BY made DESC, turn DESC LIMIT ?
-) WHERE tenant <> ?) FROM json_each(?) AS wanted
-"""
 
 _USE = """
 INSERT INTO conversation (name, used, turns, bytes) VALUES (?, ?, 1, ?)
@@ -77,7 +66,7 @@ class Database:
         self, connection: sqlite3.Connection, key: bytes, skipped: Callable[[records.Unreadable], None]
     ) -> None:
         self.connection = connection
-        self._digest = blake2b(key=key, digest_size=8)
+        self._index = Index(key)
         self._name = blake2b(key=key, digest_size=16)
         self._skipped = skipped
         self._turns: Cache[Kept] = Cache(CACHED_BYTES)
@@ -114,8 +103,9 @@ class Database:
         """
         found = Found()
         with self.transaction("DEFERRED"):
-            own = self._numbers(_OWN, (PER_KEY,), question.own)
-            others = self._numbers(_SHARED, (SCANNED, self._tenant(question.tenant)), question.shared)
+            self._index.refresh(self.connection)
+            own = self._index.own(self.connection, question.own)
+            others = self._index.shared(self.connection, question.shared, question.tenant)
             for number, kept in self._load_turns(own):
                 if question.finds(kept) and not forgetting.hides(number, kept.id, kept.tenant, kept.root):
                     found.turns[kept.id] = ((kept.made, number), kept)
@@ -184,17 +174,19 @@ class Database:
     def delete(self, turns: Iterable[tuple[int, float, bytes]]) -> None:
         """Delete rows and their marks, given number, `made` and packed marks. The conversation is the caller's."""
         for number, made, packed in turns:
-            marks = [(digest, made, number) for digest in _unpack(packed)]
+            digests = _unpack(packed)
+            marks = [(digest, made, number) for digest in digests]
             self.connection.executemany("DELETE FROM mark WHERE digest = ? AND made = ? AND turn = ?", marks)
             self.connection.execute("DELETE FROM turn WHERE number = ?", (number,))
+            self._index.changed(digests)
             self._turns.drop(number)
             self._origins.drop(number)
 
     def _insert(self, kept: Kept, record: records.Record, used: float) -> int:
         name = self._name_of("turn", kept.id)
         self.remove(self.rows(OneTurn(kept.id), UNMET))
-        own = self._digests(own_marks(kept))
-        shared = self._digests(shared_marks(kept))
+        own = [self._index.digest(mark) for mark in own_marks(kept)]
+        shared = [self._index.digest(mark) for mark in shared_marks(kept)]
         size = len(record.head) + len(record.body) + ROW_BYTES + MARK_BYTES * (len(own) + len(shared))
         conversation = self._name_of("conversation", kept.tenant, kept.root)
         self.connection.execute(_USE, (conversation, used, size))
@@ -203,10 +195,11 @@ class Database:
         values = (name, number, size, kept.made, _pack(own + shared), record.head, record.body)
         turn = self.connection.execute(_INSERT, values).lastrowid
         assert turn is not None
-        tenant = self._tenant(kept.tenant)
+        tenant = self._index.tenant(kept.tenant)
         marks = [(digest, kept.made, turn, 0) for digest in own]  # the tenant is in the digest
         marks += [(digest, kept.made, turn, tenant) for digest in shared]
         self.connection.executemany("INSERT OR IGNORE INTO mark VALUES (?, ?, ?, ?)", marks)
+        self._index.changed(own + shared)
         return turn
 
     def _touch(self, touched: Mapping[str, float]) -> None:
@@ -217,10 +210,6 @@ class Database:
                 used[row[0]] = max(now, used.get(row[0], now))
         for number, now in used.items():
             self.connection.execute("UPDATE conversation SET used = max(used, ?) WHERE number = ?", (now, number))
-
-    def _numbers(self, query: str, parameters: tuple[int, ...], marks: Sequence[Mark]) -> set[int]:
-        rows = self.connection.execute(query, (*parameters, json.dumps(self._digests(marks))))
-        return {int(number) for (joined,) in rows if joined for number in joined.split(",")}
 
     def _load_turns(self, numbers: set[int]) -> Iterator[tuple[int, Kept]]:
         missing = []
@@ -257,18 +246,6 @@ class Database:
             else:
                 self._origins.put(number, traced, 1)
                 yield number, traced
-
-    def _digests(self, marks: Iterable[Mark]) -> list[int]:
-        return [self._digest_of(mark) for mark in marks]
-
-    def _tenant(self, tenant: str) -> int:
-        return self._digest_of(("tenant", tenant, ""))
-
-    def _digest_of(self, mark: Mark) -> int:
-        # 64 bits find candidates; whether one is an answer is asked of the turn itself.
-        digest = self._digest.copy()
-        digest.update("\0".join(mark).encode("utf-8", "surrogatepass"))
-        return int.from_bytes(digest.digest(), "big", signed=True)
 
     def _name_of(self, *parts: str) -> bytes:
         digest = self._name.copy()

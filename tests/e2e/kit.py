@@ -7,9 +7,11 @@ the second one is what a naive client makes of it, without the reasoning. `resto
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,7 +20,7 @@ import httpx
 
 from agentloop import NO_TLS, Outcome, run
 from dialogues import DIALOGUES
-from e2e.upstream import Line, Request
+from e2e.upstream import Line, Request, Upstream
 from providers import PROVIDERS, TASKS, Provider
 from proxy import Proxy
 
@@ -122,6 +124,24 @@ def client(proxy: Proxy, user: str = "", **options: Any) -> httpx.Client:
 def logged(proxy: Proxy, words: str, since: int = 0) -> str:
     """The newest line of the log that has these words, once there is one."""
     return str(wait_for(lambda: [line for line in proxy.log()[since:].splitlines() if words in line])[-1])
+
+
+def goes_on(proxy: Proxy) -> bool:
+    """Whether state is captured and put back: a conversation of its own, without faults."""
+    talk = Talk()
+    with Upstream(talk.answer) as upstream, client(proxy, headers=talk.headers) as asking:
+        asking.post(upstream.url + talk.path, content=talk.first)
+        asking.post(upstream.url + talk.path, content=talk.second)
+        return talk.restored(upstream.requests[1].body)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another program that has the file for itself. Closing a descriptor of it here meanwhile would drop its locks."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 def wait_for(what: Callable[[], Any]) -> Any:

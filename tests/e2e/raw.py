@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -35,6 +36,11 @@ class Wire:
     def close(self) -> None:
         self._file.close()
         self.sock.close()
+
+    def reset(self) -> None:
+        """Break the connection off, so that the other side is told of an error and not of an end."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
 
     def send(self, *pieces: bytes) -> None:
         """Send each piece by itself."""

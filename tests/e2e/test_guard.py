@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.faults_addon import HEADER, SECRET
-from e2e.kit import AMPLE, HERE, Talk, backstage, client, event, keeper, wait_for
+from e2e.kit import AMPLE, HERE, Talk, backstage, client, event, goes_on, keeper, wait_for
 from e2e.upstream import Line, Request, Upstream
 from proxy import Proxy
 
@@ -46,15 +46,6 @@ class Since:
         assert "Traceback" not in self.log
         for secret in (SECRET, "sk-one", f"words of {talk.name}", talk.thought[:20]):
             assert secret not in self.log
-
-
-def assert_all_is_well(proxy: Proxy) -> None:
-    """A talk without faults: captured and restored."""
-    talk = Talk()
-    with Upstream(talk.answer) as upstream, client(proxy, headers=talk.headers) as asking:
-        asking.post(upstream.url + talk.path, content=talk.first)
-        asking.post(upstream.url + talk.path, content=talk.second)
-        assert talk.restored(upstream.requests[1].body)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +129,7 @@ def test_a_fault_behind_the_request_lets_the_answer_through(
         assert answer.content == (b"".join(talk.stream) if streamed else talk.plain)
         wait_for(lambda: "<< 200 OK" in since.log)
         since.assert_one_fault(where, talk)
-    assert_all_is_well(faulty)
+    assert goes_on(faulty)
 
 
 def test_a_fault_in_responseheaders_lets_the_answer_through_in_one_piece(faulty: Proxy) -> None:
@@ -151,7 +142,7 @@ def test_a_fault_in_responseheaders_lets_the_answer_through_in_one_piece(faulty:
         assert since.log.count("thoughtkeep: fault in responseheaders") == 1
         assert since.log.count("thoughtkeep: fault in response,") == 1
         since.assert_no_secret(talk)
-    assert_all_is_well(faulty)
+    assert goes_on(faulty)
 
 
 def test_a_store_that_does_not_answer_holds_up_no_request(faulty: Proxy) -> None:
@@ -205,4 +196,4 @@ def test_a_fault_while_a_broken_stream_is_dealt_with_harms_nobody(fault: str, fa
             next(stream.iter_raw())
         wait_for(lambda: "thoughtkeep: fault" in since.log)
         since.assert_one_fault("" if fault == "flush" else "error", talk)
-    assert_all_is_well(faulty)
+    assert goes_on(faulty)

@@ -6,23 +6,14 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
-from e2e.kit import Talk, backstage, client, keeper, wait_for
+from e2e.kit import Talk, backstage, client, goes_on, held, keeper, wait_for
 from e2e.upstream import Upstream
 from proxy import Proxy
-
-
-def goes_on(proxy: Proxy) -> bool:
-    """Whether state is captured and put back."""
-    talk = Talk()
-    with Upstream(talk.answer) as upstream, client(proxy, headers=talk.headers) as asking:
-        asking.post(upstream.url + talk.path, content=talk.first)
-        asking.post(upstream.url + talk.path, content=talk.second)
-        return talk.restored(upstream.requests[1].body)
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +50,6 @@ def text(path: Path) -> None:
 
 def locked(path: Path) -> None:
     """Nothing is wrong with the file; see the test."""
-
-
-@contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Another program that has the file for itself. Closing a descriptor of it here meanwhile would drop its locks."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("BEGIN EXCLUSIVE")
-        yield
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,6 +76,15 @@ class Line:
                 self.chunk(piece)
         if end:
             self.chunk(b"")
+
+    def reset(self) -> None:
+        """Break the connection off, so that the other side is told of an error and not of an end."""
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._sock.close()
+
+    def half_close(self) -> None:
+        """Say that nothing more comes, and go on listening."""
+        self._sock.shutdown(socket.SHUT_WR)
 
     def wait_until_left(self) -> bool:
         """Hold the connection open until the other side closes it. False if it did not in time."""

@@ -1,0 +1,1 @@
+"""Fuzzing: what is fed, what must hold, and how it is run. See docs/fuzzing.md."""

@@ -1,0 +1,58 @@
+"""Frames of a WebSocket: a conversation told piece by piece, and edits cut down to what one frame holds."""
+
+import json
+from typing import Any
+
+from fuzz.promises import bounded, hold
+from thoughtkeep import splice
+from thoughtkeep.frames import Connection, is_error, own_edits
+from thoughtkeep.turns import END, Edit, Op
+
+type Json = Any
+
+
+def check(data: bytes) -> bool:
+    """A connection's frames, one a line: `>` from the client, `<` from the server."""
+    read = False
+    with bounded():
+        connection = Connection()
+        for line in data.split(b"\n"):
+            side, frame = line[:1], line[1:]
+            if side == b">":
+                read = _requested(connection, frame) or read
+            elif side == b"<":
+                is_error(frame)
+                connection.event(frame)
+    return read
+
+
+def _requested(connection: Connection, frame: bytes) -> bool:
+    request = connection.request(frame)
+    if request is None:
+        return False
+    told = json.loads(frame)
+    own = told["input"]
+    whole, offset = request.body["input"], request.offset
+    hold(isinstance(whole, list) and 0 <= offset <= len(whole), "the offset is not within the input")
+    if isinstance(own, list):
+        hold(repr(whole[offset:]) == repr(own), "what the frame tells is not the end of what was said")
+        _edited(frame, told, whole, offset)
+    return True
+
+
+def _edited(frame: bytes, told: Json, whole: list[Json], offset: int) -> None:
+    """What is done to the whole is done to the frame, wherever the frame has it."""
+    mark = {"mark": "put"}
+    places = [number for number in (offset, len(whole) - 1) if offset <= number < len(whole)]
+    edits = [Edit(Op.INSERT, ("input",), index=END, value=mark)]
+    edits += [Edit(Op.REPLACE, ("input", number), value=mark) for number in dict.fromkeys(places)]
+    if len(whole) - offset > 2:
+        edits.append(Edit(Op.MOVE, ("input",), index=offset + 2, source=("input", offset + 1)))
+    expected = list(told["input"])
+    for number in places:
+        expected[number - offset] = mark
+    sent = json.loads(splice.apply(frame, own_edits(edits, offset)))
+    hold(repr(sent) == repr({**told, "input": [*expected, mark]}), "the frame was edited elsewhere than the whole")
+    if offset:
+        known = Edit(Op.PUT, ("input", offset - 1), key="mark", value=1)
+        hold(own_edits([*edits, known], offset) == [], "what the server has already is edited")
