@@ -175,7 +175,10 @@ class Answer:
 
 
 def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:
-    """The events that are JSON, and whether `[DONE]` was among them; anything else is passed over."""
+    """The events that are JSON, and whether `[DONE]` was among them; anything else is passed over.
+
+    Raises NotJson for one that is no UTF-8.
+    """
     joined = b",".join(texts)
     done = _DONE in joined and any(text.strip() == _DONE for text in texts)
     if done:
@@ -192,6 +195,7 @@ def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:
     for text in texts:
         try:
             events.append(loads_exact(text))
-        except NotJson:
-            continue
+        except NotJson as fault:
+            if isinstance(fault.__cause__, UnicodeDecodeError):  # words are lost: the rest may be half of a state
+                raise
     return events, done

@@ -136,6 +136,16 @@ def test_what_is_no_json_among_the_events_is_passed_over() -> None:
     assert notes.events == [{"n": 1}, {"n": 2}, {"end": True}]
 
 
+@pytest.mark.parametrize("more", [b"", END, b"data: [DONE]\n\n"])
+def test_words_that_are_no_utf8_end_the_capture_and_what_is_left_of_their_answer_is_no_turn(more: bytes) -> None:
+    answer, notes = capture()
+    assert not answer.feed(event(1) + b'data: {"words": "caf\xe9"}\n\n' + event(2) + more)
+    assert not answer.close()
+    assert "utf-8" in answer.stopped
+    assert not answer.ended
+    assert notes.events == []
+
+
 def test_events_that_are_json_only_together_are_none() -> None:
     answer, notes = capture()
     answer.feed(b'data: {"a": 1\n\ndata: "b": 2}\n\n' + END)
