@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from thoughtkeep.identity import Trail, after, opaque_values
+from thoughtkeep.jsontext import dumps
 from thoughtkeep.turns import Ask, Kept, Owner, Turn
 
 
@@ -20,7 +21,7 @@ def keep(
     """The turns of one answer as stored: one a choice, under an id that stays the same when the answer is amended.
 
     `exchange` is unique to the request; `now` is in Unix seconds; `since` is that of the request's plan. A choice that
-    said nothing is not kept.
+    said nothing is not kept, nor one whose state cannot be told again.
     """
     place = trail.end
     return [
@@ -44,5 +45,14 @@ def keep(
             tools=ask.tools,
         )
         for number, turn in enumerate(turns)
-        if turn.pieces or turn.state
+        if (turn.pieces or turn.state) and _can_be_told(turn)
     ]
+
+
+def _can_be_told(turn: Turn) -> bool:
+    """Whether all of its state can be written as JSON again; what can't would spoil every request that it is due in."""
+    try:
+        dumps([turn.state, *((piece.state, piece.value) for piece in turn.pieces)])
+    except (ValueError, RecursionError):  # NaN, an infinity (`1e400`), nested too deep
+        return False
+    return True

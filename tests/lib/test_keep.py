@@ -1,8 +1,10 @@
 """What the store keeps of an answer."""
 
+import pytest
+
 from thoughtkeep.identity import after, trail
 from thoughtkeep.keep import keep
-from thoughtkeep.turns import Ask, Call, Kept, Kind, Message, Owner, Piece, Said, Turn
+from thoughtkeep.turns import Ask, Call, Json, Kept, Kind, Message, Owner, Piece, Said, Turn
 
 KEY = b"k" * 32
 OWNER = Owner("group", "asked", "served", "upstream")
@@ -55,6 +57,26 @@ def test_each_choice_is_a_turn_of_its_own_at_the_same_place() -> None:
 def test_a_choice_that_said_nothing_is_not_kept_and_moves_no_id() -> None:
     (one,) = kept(Turn(()), CALLS)
     assert one.id == "x-1"
+
+
+def nested(depth: int) -> Json:
+    value: Json = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), nested(100_000)], ids=["1e400", "NaN", "nested"])
+@pytest.mark.parametrize("where", ["turn", "state", "value"])
+def test_a_turn_whose_state_cannot_be_written_as_json_is_not_kept_and_the_others_are(value: Json, where: str) -> None:
+    piece = Piece(
+        Kind.THOUGHT,
+        "Hm.",
+        state={"odd": value} if where == "state" else {},
+        value=[value] if where == "value" else None,
+    )
+    (one,) = kept(Turn((piece,), {"odd": value} if where == "turn" else {}), CALLS)
+    assert (one.id, one.turn) == ("x-1", CALLS)
 
 
 def test_a_turn_with_nothing_but_state_is_kept() -> None:
