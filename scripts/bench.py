@@ -26,7 +26,7 @@ from mitmproxy import version
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from benchmark import filling, handover, measures, traffic  # noqa: E402
+from benchmark import filling, handover, litellm, measures, traffic  # noqa: E402
 from benchmark.measures import Figure, Measure, Result  # noqa: E402
 from benchmark.profile_addon import HOST as PROFILE_HOST  # noqa: E402
 from benchmark.wire import Side, Upstream, cpu_of  # noqa: E402
@@ -35,6 +35,9 @@ from proxy import Proxy, ProxyFailed  # noqa: E402
 #: Seconds in which everything is measured, and how many more until the benchmark gives up as a whole.
 LIMIT, QUICK_LIMIT = 130, 32
 MERCY = 7
+
+#: What is measured beside, each with figures of its own.
+SUBCOMMANDS = {"handover": handover.main, "litellm": litellm.main}
 
 #: Functions that a profile shows.
 SHOWN = 25
@@ -66,8 +69,8 @@ class Row:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark. 0 if everything could be measured, whatever came out."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] == ["handover"]:
-        return handover.main(given[1:])
+    if given and given[0] in SUBCOMMANDS:
+        return SUBCOMMANDS[given[0]](given[1:])
     options = _options(arguments)
     # Both end it through its context managers, so that nothing is left behind.
     signal.signal(signal.SIGTERM, _leave)

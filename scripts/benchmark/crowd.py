@@ -96,3 +96,15 @@ class _Asking:
 
     def close(self) -> None:
         self._client.close()
+
+
+def once(port: int, request: bytes) -> int:
+    """One exchange. Returns how many turns' state its request had as it arrived. Raises Failed."""
+    client = Client(port)
+    try:
+        client.ask(request)
+    except (OSError, ValueError) as error:
+        raise Failed(str(error) or type(error).__name__) from None
+    finally:
+        client.close()
+    return client.state

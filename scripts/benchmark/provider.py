@@ -1,26 +1,29 @@
 """An upstream that keeps connections open, as providers do: `provider.py FILE` serves the answers in FILE.
 
 It is a process of its own and prints its port. A request may name its answer (`x-bench-answer`); gateways that drop the
-header get the one called `default`. Every answer tells in `x-bench-state` how many turns' state its request held. The
-end of standard input ends it.
+header get the one called `default`. The first event of a stream comes alone, the rest right behind it. Every answer
+tells in `x-bench-state` how many turns' state its request held. The end of standard input ends it.
 """
 
 import json
 import os
+import re
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 if __package__:
-    from benchmark.traffic import STATE
     from benchmark.upstream import Answers
 else:
-    from traffic import STATE
     from upstream import Answers
 
 #: The answer to requests that name none.
 DEFAULT = "default"
+
+#: The state of a turn: reasoning of some length, since some gateways put a space where it is missing.
+_STATE = re.compile(rb'"reasoning_content": ?"[^"]{20}')
 
 
 def serve(connection: socket.socket, answers: Answers) -> None:
@@ -34,15 +37,15 @@ def serve(connection: socket.socket, answers: Answers) -> None:
                 headers[name.lower()] = value.strip()
             body = reader.read(int(headers.get("content-length", 0)))
             name = headers.get("x-bench-answer", DEFAULT)
-            whole = answers.head(name, body.count(STATE)) + b"".join(answers.writes(name, "burst"))
-            connection.sendall(whole)
+            pieces = answers.writes(name, "first")
+            connection.sendall(answers.head(name, len(_STATE.findall(body))) + next(pieces))
+            for piece in pieces:
+                connection.sendall(piece)
 
 
 def _quietly(connection: socket.socket, answers: Answers) -> None:
-    try:
+    with suppress(OSError):  # of a client that is ended in the middle
         serve(connection, answers)
-    except OSError:
-        pass  # a client that is ended in the middle
 
 
 def main() -> None:
