@@ -64,7 +64,7 @@ def _said(value: Json) -> str:
 
 def is_prose_only(key: str, value: Json) -> bool:
     """Whether a message key holds reasoning in words, and no signature or ciphertext that must come with them."""
-    if key not in ENTRIES:
+    if key not in ENTRIES or not isinstance(value, list):
         return key in PROSE
     return bool(value) and all(
         isinstance(entry, dict) and not any(entry.get(name) for name in ("signature", "data", "encrypted_content"))
@@ -99,7 +99,8 @@ class _Choice:
             elif key in PROSE:
                 self._prose(key, value)
             elif key in ENTRIES and isinstance(value, list):
-                entries = self.state.setdefault(key, [])
+                if not isinstance(entries := self.state.get(key), list):  # something else may stand there
+                    entries = self.state[key] = []
                 for piece in value:
                     self._entry(entries, piece, whole)
             else:
@@ -184,7 +185,8 @@ class _Choice:
         signed = ("signature", "data", "encrypted_content")
         state: dict[str, Json] = {}
         for key in ENTRIES:
-            entries = settled(self.state.get(key)) or ()
+            entries = settled(self.state.get(key))
+            entries = entries if isinstance(entries, list) else ()
             kept = [entry for entry in entries if isinstance(entry, dict) and any(entry.get(name) for name in signed)]
             if kept:
                 state[key] = kept
@@ -226,7 +228,7 @@ def _repeats(value: Json, other: Json) -> bool:
 
 
 def _entry_words(state: Mapping[str, Json]) -> str:
-    entries = next((state[key] for key in ENTRIES if state.get(key)), ())
+    entries = next((state[key] for key in ENTRIES if isinstance(state.get(key), list) and state[key]), ())
     words = [
         entry.get(name) for entry in entries if isinstance(entry, dict) for name in ("text", "summary", "thinking")
     ]
