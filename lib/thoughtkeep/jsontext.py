@@ -62,6 +62,14 @@ def dumps(value: Json) -> str:
     return text
 
 
+def told(value: Json) -> str:
+    """A value as text to be read, never sent: where `dumps` has none (NaN, nested too deep), the words in it."""
+    try:
+        return dumps(value)
+    except (ValueError, RecursionError):
+        return canonical(strings(value))
+
+
 def canonical(value: Json) -> str:
     """One text for all spellings of a value: keys sorted, numbers as a JavaScript client would write them back."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))

@@ -146,3 +146,12 @@ def test_reasoning_that_came_under_two_names_is_told_whole_under_either(echoed: 
     assert endpoint is not None
     ask = endpoint.format.read(body, endpoint)
     assert endpoint.format.restore(ask.said[0], turn, NEUTRAL, ask) == []
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_a_result_that_json_has_no_word_for_is_read_by_its_words(odd: float) -> None:
+    result = {"functionResponse": {"name": "f", "response": {"output": [odd, "found"]}}}
+    body = {"contents": [{"role": "user", "parts": [result]}]}
+    endpoint = recognise("POST", "/v1beta/models/m:generateContent", body)
+    assert endpoint is not None
+    assert [said.text for said in endpoint.format.read(body, endpoint).talk] == ['["found"]']

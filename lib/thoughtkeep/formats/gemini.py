@@ -15,7 +15,7 @@ from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
 from thoughtkeep.formats.regroup import together
 from thoughtkeep.identity import same_base64
-from thoughtkeep.jsontext import dumps
+from thoughtkeep.jsontext import told
 from thoughtkeep.mend import mend
 from thoughtkeep.profiles import Profile
 from thoughtkeep.repair import Repairer
@@ -68,7 +68,7 @@ class GeminiFormat:
                 answer = next((part[key] for key in _RESULTS if isinstance(part.get(key), dict)), None)
                 if answer is not None:
                     name = str(answer.get("id") or answer.get("name") or "")
-                    text, mark = dumps(answer.get("response")), mark_of(answer.get("parts"))
+                    text, mark = told(answer.get("response")), mark_of(answer.get("parts"))
                     talk.result((*at, "parts", place), name, text, message=at, mark=mark)
                 else:
                     talk.heard(part, at=at, block=(*at, "parts", place))
