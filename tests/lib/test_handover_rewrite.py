@@ -124,9 +124,10 @@ def test_items_that_only_the_server_has_are_a_state_that_it_keeps() -> None:
     assert not read("responses", {"model": "m", "input": "u"})[0].held
 
 
-def test_a_request_that_is_one_string_has_no_place_for_a_message_before_it() -> None:
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_request_that_is_one_string_has_no_place_for_a_summary(role: str) -> None:
     ask, form = read("responses", {"model": "m", "input": "hello"})
-    assert rewrite(ask, form, 0, "summary", "assistant") is None
+    assert rewrite(ask, form, 0, "summary", role) is None
 
 
 def body_of(tongue: Tongue, *events: Event) -> Json:

@@ -127,6 +127,9 @@ def rewrite(ask: Ask, form: Format, border: int, summary: str, role: str = "user
     if cut_ is None:
         return None
     front, back = cut_.kept[0], cut_.kept[-1]
+    index = front[-1]
+    if not isinstance(index, int):  # all of the conversation is one string, and no message
+        return None
     edits = [Edit(Op.REMOVE, at, reason=REASON) for at in cut_.dropped]
     edits += [Edit(Op.REMOVE, block, reason=REASON) for block in cut_.cleared]
     edits += [
@@ -138,9 +141,6 @@ def rewrite(ask: Ask, form: Format, border: int, summary: str, role: str = "user
     before = ""
     if role == "assistant":
         message = form.message("assistant", framed.strip())
-        index = front[-1]
-        if not isinstance(index, int):
-            return None
         edits.append(Edit(Op.INSERT, front[:-1], index=index, value=message, reason=REASON))
     else:
         before = framed
