@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from mitmproxy import http
 
 from thoughtkeep.formats import Endpoint
-from thoughtkeep.identity import Trail, trail
-from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
+from thoughtkeep.identity import Trail
+from thoughtkeep.profiles import Profile, group_of, profile_for
+from thoughtkeep.readings import Readings
 from thoughtkeep.turns import Ask
 from thoughtkeep_mitm import traffic
 
@@ -24,18 +25,17 @@ class Asked:
     trail: Trail
 
 
-def read(key: bytes, flow: http.HTTPFlow, body: traffic.Body) -> Asked:
+def read(readings: Readings, key: bytes, flow: http.HTTPFlow, body: traffic.Body) -> Asked:
     """Read a request. `key` is the store's: all digests are made with it."""
     host = traffic.host_of(flow)
-    form = body.endpoint.format
-    ask = form.read(body.json, body.endpoint)
-    frames = form.frames(key, body.json, ask) if binds_thinking(ask.model) else ()
+    tenant = traffic.tenant_of(key, flow)
+    ask, trail = readings.read(key, tenant, body.endpoint, body.json, len(body.plain))
     return Asked(
         endpoint=body.endpoint,
         profile=profile_for(host),
         group=group_of(host, flow.request.port),
         host=host,
-        tenant=traffic.tenant_of(key, flow),
+        tenant=tenant,
         ask=ask,
-        trail=trail(key, ask, frames),
+        trail=trail,
     )

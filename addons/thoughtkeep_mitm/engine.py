@@ -19,6 +19,7 @@ from thoughtkeep.handover import switch
 from thoughtkeep.handover.outcome import Outcome
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import NOT_ADDED, decide
+from thoughtkeep.readings import Readings
 from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.show.story import Mode, Story
@@ -77,6 +78,7 @@ class Engine:
         self.rescues = Rescues(runtime)
         self.telling = Telling(runtime)
         self._handovers = Handovers(runtime)
+        self._readings = Readings()
 
     def mode(self, flow: http.HTTPFlow) -> Mode:
         """What may be done to the requests of a flow."""
@@ -89,7 +91,7 @@ class Engine:
 
     def begin(self, flow: http.HTTPFlow, body: traffic.Body, mode: Mode) -> Exchange:
         """Open an exchange."""
-        asked = read(self.runtime.store().key, flow, body)
+        asked = read(self._readings, self.runtime.store().key, flow, body)
         number = uuid4().hex
         story = Story(
             number,
@@ -120,7 +122,7 @@ class Engine:
             body, path, edits = self._redirect(flow, exchange, body, model)
             facts = await self._facts(exchange)
         asked = exchange.asked
-        found = matches(self.runtime.store().key, asked.ask, asked.trail, facts)
+        found = matches(asked.ask, asked.trail, facts)
         places = self._handovers.places(asked)
         outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, exchange.acts)
         exchange.journal.handed_over(outcome, flow.metadata)
@@ -149,7 +151,7 @@ class Engine:
     async def _facts(self, exchange: Exchange) -> Facts:
         """What the store knows of a request: its turns, and what was noted of its conversation."""
         store, asked = self.runtime.store(), exchange.asked
-        keys = keys_of(store.key, asked.tenant, asked.ask, asked.trail)
+        keys = keys_of(asked.tenant, asked.ask, asked.trail)
         notes = (self.rescues.place(asked), switch.place_of(store.key, asked.trail.root))
         keys = replace(keys, lineages=(*keys.lineages, *self._handovers.places(asked), *notes))
         try:
@@ -175,7 +177,7 @@ class Engine:
             exchange.journal.not_switched(model)
             return body, flow.request.path, ()
         body = traffic.Body(endpoint, body.plain, named)
-        exchange.asked = read(self.runtime.store().key, flow, body)
+        exchange.asked = read(self._readings, self.runtime.store().key, flow, body)
         exchange.story = replace(exchange.story, model=model, switched_from=before)
         exchange.journal.switched(model)
         return body, path, tuple(edits)

@@ -11,6 +11,7 @@ from mitmproxy.io import FlowReader
 
 from thoughtkeep.answer import Answer
 from thoughtkeep.keep import keep
+from thoughtkeep.readings import Readings
 from thoughtkeep.show.words import plural
 from thoughtkeep.turns import Keys, Owner
 from thoughtkeep_mitm import stories, traffic
@@ -31,12 +32,13 @@ _KNOWN = "known already"
 async def seed(runtime: Runtime, path: Path) -> str:
     """Read a file of flows (mitmproxy's own or HAR) into the store. Returns what came of it, as a sentence."""
     done = Counter[str]()
+    readings = Readings()
     left_out = Counter[str]()
     ending = ""
     try:
         with path.open("rb") as file:
             for flow in FlowReader(file).stream():
-                why = await _seed_one(runtime, flow, done) if isinstance(flow, http.HTTPFlow) else _NOT_OURS
+                why = await _seed_one(runtime, readings, flow, done) if isinstance(flow, http.HTTPFlow) else _NOT_OURS
                 left_out[why] += bool(why)
                 await asyncio.sleep(0)  # the streams of live flows go on in between
     except OSError as fault:
@@ -49,7 +51,7 @@ async def seed(runtime: Runtime, path: Path) -> str:
     return f"{told}{f'; left out: {reasons}' if reasons else ''}{ending}"
 
 
-async def _seed_one(runtime: Runtime, flow: http.HTTPFlow, done: Counter[str]) -> str:
+async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, done: Counter[str]) -> str:
     """Keep what one exchange brought. Returns why it is left out; empty where it is not."""
     body = traffic.read_body(flow.request)
     if body is None:
@@ -60,7 +62,7 @@ async def _seed_one(runtime: Runtime, flow: http.HTTPFlow, done: Counter[str]) -
     if "repaired" in str(flow.metadata.get(stories.DONE, "")):
         return _REPAIRED
     store = runtime.store()
-    asked = read(store.key, flow, body)
+    asked = read(readings, store.key, flow, body)
     tenant = asked.tenant
     if flow.metadata.get(stories.STORE) == stories.store_mark(store.key):
         tenant = str(flow.metadata.get(stories.TENANT, tenant))

@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from thoughtkeep.jsontext import strings
@@ -51,10 +51,11 @@ _SIZE = 16
 def digest(key: bytes, *words: str) -> str:
     """A keyed digest of some words, their borders included, as 32 hex digits."""
     made = _keyed(key).copy()  # a copy costs a third of a new one
+    parts: list[bytes] = []
     for word in words:
         data = word.encode("utf-8", "surrogatepass")
-        made.update(len(data).to_bytes(8, "little"))
-        made.update(data)
+        parts += (len(data).to_bytes(8, "little"), data)
+    made.update(b"".join(parts))
     return made.hexdigest()
 
 
@@ -128,7 +129,8 @@ def after(key: bytes, lineage: str, turn: Turn) -> tuple[str, ...]:
 class Place:
     """Where an assistant turn stands: the lineage before and behind it, all said before it, the words just before it.
 
-    `frame` is a digest of all that stands before it, empty unless the model binds its thinking to that.
+    `frame` is a digest of all that stands before it, empty unless the model binds its thinking to that. `values` are
+    digests of the opaque values that the turn echoes.
     """
 
     lineage: str
@@ -136,6 +138,7 @@ class Place:
     context: str
     near: str
     frame: str = ""
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +150,25 @@ class Trail:
     end: Place
 
 
-def trail(key: bytes, ask: Ask, frames: Sequence[str] = ()) -> Trail:
-    """Walk a conversation. `frames` are those of its assistant turns and of the answer (see Format.frames), or none."""
+def trail(key: bytes, ask: Ask, frames: Sequence[str] = (), walked: Sequence[Place] = ()) -> Trail:
+    """Walk a conversation. `frames` are those of its assistant turns and of the answer (see Format.frames), or none.
+
+    `walked` are the places of its first turns, where they are known already.
+    """
     root = lineage = digest(key, "root", "".join(ask.first.split()))  # a reminder leaves the lines around it
     context = root
     places = []
     frames = frames or [""] * (len(ask.said) + 1)
-    for said, frame in zip(ask.said, frames, strict=False):
+    for place, frame in zip(walked, frames, strict=False):
+        places.append(place if place.frame == frame else replace(place, frame=frame))
+    if walked:
+        lineage = walked[-1].after
+        context = digest(key, walked[-1].context, lineage)
+    for said, frame in zip(ask.said[len(walked) :], frames[len(walked) :], strict=False):
         near = digest(key, "near", said.words)
         context = digest(key, context, near)
         behind = roll(key, lineage, said.pieces)
-        places.append(Place(lineage, behind, context, near, frame))
+        places.append(Place(lineage, behind, context, near, frame, opaque_values(key, said)))
         context = digest(key, context, behind)
         lineage = behind
     near = digest(key, "near", ask.words)

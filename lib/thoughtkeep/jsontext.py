@@ -6,6 +6,7 @@ have done so, the standard library reads again.
 
 import json
 import re
+from contextlib import suppress
 from functools import lru_cache
 
 import orjson
@@ -54,6 +55,9 @@ def dumps(value: Json) -> str:
 
     Raises ValueError where JSON has no word for a value: NaN, the infinities.
     """
+    if isinstance(value, str):
+        with suppress(orjson.JSONEncodeError):  # lone surrogates
+            return orjson.dumps(value).decode()
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         text.encode()

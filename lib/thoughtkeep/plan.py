@@ -40,7 +40,7 @@ def decide(
     matches of the request, where they are known already. With `skip` Google's stand-in is put where a signature is
     demanded that nobody has.
     """
-    everything = matches(key, ask, trail, facts) if found is None else found
+    everything = matches(ask, trail, facts) if found is None else found
     found = [match for match in everything if match.said[0] >= start]
     known = tuple(match.kept.id for match in everything)
     if ask.held:  # the server has the state itself, and takes a second copy for a duplicate

@@ -9,7 +9,7 @@ apart for certain is left as it came.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from thoughtkeep.identity import Place, Trail, bare, opaque_values, visible
+from thoughtkeep.identity import Place, Trail, bare, visible
 from thoughtkeep.turns import Ask, Call, Facts, Kept, Keys, Origin, Said
 
 
@@ -25,10 +25,10 @@ class Match:
     whole: bool = True
 
 
-def keys_of(key: bytes, tenant: str, ask: Ask, trail: Trail) -> Keys:
+def keys_of(tenant: str, ask: Ask, trail: Trail) -> Keys:
     """What to ask the store before deciding about a request."""
     ids = dict.fromkeys(call.id for said in ask.said for call in said.calls if call.id)
-    values = dict.fromkeys(value for said in ask.said for value in opaque_values(key, said))
+    values = dict.fromkeys(value for place in trail.places for value in place.values)
     lineages = dict.fromkeys(place.lineage for place in trail.places)
     return Keys(tenant, tuple(lineages), tuple(ids), tuple(values))
 
@@ -43,13 +43,13 @@ def origins(trail: Trail, facts: Facts) -> Iterator[tuple[int, Origin]]:
                 yield number, origin
 
 
-def matches(key: bytes, ask: Ask, trail: Trail, facts: Facts) -> list[Match]:
+def matches(ask: Ask, trail: Trail, facts: Facts) -> list[Match]:
     """The stored turns that the request tells, in its order."""
     known = _Known(facts)
     found: list[Match] = []
     at = 0
     while at < len(ask.said):
-        match = _match(key, ask.said, trail.places, at, known)
+        match = _match(ask.said, trail.places, at, known)
         if match:
             found.append(match)
         at = match.said[-1] + 1 if match else at + 1
@@ -74,10 +74,10 @@ class _Known:
         """The turns that were made at this place, newest first."""
         return self._lineage.get(lineage, ())
 
-    def by_mark(self, key: bytes, said: Said) -> Iterator[Kept]:
+    def by_mark(self, said: Said, place: Place) -> Iterator[Kept]:
         """The turns that own a call id or an opaque value of a message, and own it alone."""
         marks = [self._call.get(call.id, ()) for call in said.calls if call.id]
-        marks += [self._value.get(value, ()) for value in opaque_values(key, said)]
+        marks += [self._value.get(value, ()) for value in place.values]
         seen = set()
         for owners in marks:
             if len(owners) == 1 and owners[0].id not in seen:
@@ -85,7 +85,7 @@ class _Known:
                 yield owners[0]
 
 
-def _match(key: bytes, said: Sequence[Said], places: Sequence[Place], at: int, known: _Known) -> Match | None:
+def _match(said: Sequence[Said], places: Sequence[Place], at: int, known: _Known) -> Match | None:
     place, told = places[at], said[at]
     here = known.at(place.lineage)
     same = [kept for kept in here if place.after in kept.after]
@@ -94,7 +94,7 @@ def _match(key: bytes, said: Sequence[Said], places: Sequence[Place], at: int, k
     splits = [split for kept in here if (split := _split(kept, said, at))]
     if splits:  # answers of one place may begin alike: the one that is told to its end
         return max(splits, key=lambda split: (split.whole, len(split.said), *_likeness(split.kept, told, place)))
-    for kept in known.by_mark(key, told):
+    for kept in known.by_mark(told, place):
         calls = kept.turn.calls
         if calls and _told(calls) == _told(told.calls):
             return Match(kept, (at,))

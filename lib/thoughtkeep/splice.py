@@ -33,6 +33,10 @@ class _Node:
     edits: list[Edit] = field(default_factory=list)
     below: dict[str | int, "_Node"] = field(default_factory=dict)
 
+    @property
+    def only_puts(self) -> bool:
+        return not self.below and all(edit.op is Op.PUT for edit in self.edits)
+
     def at(self, path: Path) -> "_Node":
         node = self
         for step in path:
@@ -42,7 +46,10 @@ class _Node:
 
 @dataclass(slots=True)
 class _Member:
-    """One member of an object or array: its text reaches from `start` to `end`, its value from `value` to `stop`."""
+    """One member of an object or array: its text reaches from `start` to `end`, its value from `value` to `stop`.
+
+    `grows` says that it is an object to which keys are only added, behind those that it has.
+    """
 
     key: str | int
     start: int
@@ -50,6 +57,7 @@ class _Member:
     stop: int
     end: int
     inner: "_Container | None"
+    grows: bool
 
 
 @dataclass(slots=True)
@@ -96,6 +104,8 @@ def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def _space(text: str, at: int) -> int:
+    if at < len(text) and text[at] > " ":  # as nearly always
+        return at
     found = _SPACE.match(text, at)
     assert found  # it matches the empty text
     return found.end()
@@ -125,15 +135,20 @@ def _scan(text: str, start: int, node: _Node) -> _Container:
             at = _space(text, at + 1)
         wanted = node.below.get(key)
         inner = None
+        grows = False
         value = at
         if wanted is not None and (wanted.edits or wanted.below) and text[at] in "{[":
-            inner = _scan(text, at, wanted)
-            at = inner.stop
+            if text[at] == "{" and wanted.only_puts:  # state that was lost: by far the most frequent edits
+                have, at = _skip(text, at)
+                grows = bool(have) and not any(edit.key in have for edit in wanted.edits)
+            if not grows:
+                inner = _scan(text, value, wanted)
+                at = inner.stop
         else:
             at = _skip(text, at)[1]
         stop = at
         at = _space(text, at)
-        members.append(_Member(key, begin, value, stop, at, inner))
+        members.append(_Member(key, begin, value, stop, at, inner, grows))
         if text[at] == closing:
             return _Container(start, at + 1, members)
         if text[at] != ",":
@@ -175,6 +190,8 @@ def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container
             value = replaced[key]
         elif member.inner is not None and wanted is not None:
             value = "".join(_emit(text, member.inner, wanted, root, top))
+        elif member.grows and wanted is not None:
+            value = _grown(text, member, wanted)
         elif wanted is not None and (wanted.edits or wanted.below):
             raise Unfit("an edit leads into a plain value")
         else:
@@ -191,6 +208,13 @@ def _emit(text: str, tree: _Container, node: _Node, root: _Node, top: _Container
     yield text[tree.stop - 1]
 
 
+def _grown(text: str, member: _Member, node: _Node) -> str:
+    """The text of an object with keys added."""
+    put = {edit.key: edit.value for edit in node.edits}
+    added = "".join(f",{dumps(key)}:{dumps(value)}" for key, value in put.items())
+    return f"{text[member.value : member.stop - 1]}{added}}}"
+
+
 def _moved(text: str, source: Path, root: _Node, top: _Container) -> str:
     """The text of an element that moves, with the edits that are made to it."""
     node, tree = root, top
@@ -203,4 +227,6 @@ def _moved(text: str, source: Path, root: _Node, top: _Container) -> str:
     wanted = node.below[source[-1]]
     if member.inner is not None:
         return "".join(_emit(text, member.inner, wanted, root, top))
+    if member.grows:
+        return _grown(text, member, wanted)
     return text[member.value : member.stop]

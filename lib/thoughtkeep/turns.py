@@ -152,6 +152,19 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class Border:
+    """Where an assistant turn begins in what was said: how much of `talk` and of `listed` stands before it.
+
+    `first` are the first words of the user so far, `shown` what stands for them where there are none.
+    """
+
+    talk: int
+    listed: int
+    first: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A request, read: which model is asked, and the conversation so far.
 
@@ -159,7 +172,8 @@ class Ask:
     request allows, empty where it allows any; `choices` how many answers it wants; `held` whether the server keeps the
     state of the conversation itself; `folded` whether history was folded into an item that only providers can read;
     `tools` whether it defines any; `talk` all that was said, in order; `listed` every
-    message (or item) with who speaks in it; `spelling` how the client spells keys that have two spellings.
+    message (or item) with who speaks in it; `borders` where each turn of `said` begins in these two; `spelling` how the
+    client spells keys that have two spellings.
     """
 
     format: str
@@ -176,6 +190,7 @@ class Ask:
     tools: bool = False
     talk: tuple[Utterance, ...] = ()
     listed: tuple[tuple[Path, Who], ...] = ()
+    borders: tuple[Border, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
 

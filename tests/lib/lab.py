@@ -177,7 +177,7 @@ class Lab:
         trail = identity.trail(key, ask, frames)
         query = dict(parse_qsl(parts.query))
         tenant = identity.tenant(key, headers, query, client="192.0.2.1", host=host)
-        facts = asyncio.run(self.store.fetch(keys_of(key, tenant, ask, trail)))
+        facts = asyncio.run(self.store.fetch(keys_of(tenant, ask, trail)))
         plan = decide(key, ask, trail, facts, form, profile, group, skip=skip)
         sent = splice.apply(body, plan.edits) if plan.edits else body
         return Asked(endpoint, profile, group, tenant, ask, trail, plan, sent)

@@ -65,14 +65,14 @@ class Shelf:
 
     def facts(self, ask: Ask) -> Facts:
         """What a store leads to from the keys, newest first."""
-        keys = keys_of(KEY, "t", ask, trail(KEY, ask))
+        keys = keys_of("t", ask, trail(KEY, ask))
         marks = {*keys.lineages, *keys.call_ids, *keys.values}
         led = [kept for kept in self.kept if marks & {kept.lineage, *kept.call_ids, *kept.values}]
         return Facts(tuple(reversed(led)))
 
     def find(self, story: Story) -> list[tuple[str, tuple[int, ...], bool]]:
         ask = story.ask
-        found = matches(KEY, ask, trail(KEY, ask), self.facts(ask))
+        found = matches(ask, trail(KEY, ask), self.facts(ask))
         return [(match.kept.id, match.said, match.whole) for match in found]
 
     def known(self, story: Story) -> list[str]:
@@ -329,5 +329,5 @@ def test_a_turn_is_found_through_the_keys_of_its_request_alone(turns: list[list[
         story = story.tells(*pieces).user("more")
     ask = story.ask
     everything = replace(shelf.facts(ask), turns=tuple(reversed(shelf.kept)))
-    through_keys = matches(KEY, ask, trail(KEY, ask), shelf.facts(ask))
-    assert through_keys == matches(KEY, ask, trail(KEY, ask), everything)
+    through_keys = matches(ask, trail(KEY, ask), shelf.facts(ask))
+    assert through_keys == matches(ask, trail(KEY, ask), everything)

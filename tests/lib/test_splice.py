@@ -420,3 +420,8 @@ def test_whatever_is_asked_for_the_outcome_is_json_or_unfit(text: str, edits: li
     except Unfit:
         return
     assert type(parse(after)) is type(parse(text))
+
+
+def test_an_object_that_moves_takes_along_what_is_added_to_it() -> None:
+    edits = [Edit(Op.MOVE, ("a",), index=0, source=("b", 0)), Edit(Op.PUT, ("b", 0), key="new", value="x\ud800")]
+    assert apply(b'{"a":[1],"b":[{"c": 2 }]}', edits) == b'{"a":[{"c": 2 ,"new":"x\\ud800"},1],"b":[]}'

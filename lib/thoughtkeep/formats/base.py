@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from thoughtkeep.profiles import Profile
 from thoughtkeep.repair import Repairer
-from thoughtkeep.turns import Ask, Edit, Json, Said, Turn
+from thoughtkeep.turns import Ask, Edit, Json, Path, Said, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,13 @@ class Endpoint:
     format: "Format"
     model: str
     streamed: bool
+
+
+class Earlier(NamedTuple):
+    """An earlier request of the same format, read, whose first `same` messages this one has too, as they are."""
+
+    ask: Ask
+    same: int
 
 
 class Assembler(Protocol):
@@ -77,8 +84,14 @@ class Format(Protocol):
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """Whether a POST to this path (without its query) with this body is ours. With body None: whether it may be."""
 
-    def read(self, body: Json, endpoint: Endpoint) -> Ask:
-        """Read a request. What cannot be understood is left out, never an error."""
+    def history(self, body: Json) -> tuple[Path, Sequence[Json]]:
+        """Where the messages (or items) of a request stand, and what they are; none where it has none one by one."""
+
+    def read(self, body: Json, endpoint: Endpoint, earlier: Earlier | None = None) -> Ask:
+        """Read a request. What cannot be understood is left out, never an error.
+
+        What `earlier` has in common with it is not read again, and the turns told there are the very same objects.
+        """
 
     def assembler(self, profile: Profile) -> Assembler:
         """An assembler for one answer."""

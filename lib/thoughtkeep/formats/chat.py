@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Earlier, Endpoint
 from thoughtkeep.formats.chat_answer import ChatAssembler, call_piece, content_pieces, is_prose_only
 from thoughtkeep.formats.chat_repair import ChatRepairer
 from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
@@ -58,10 +58,14 @@ class ChatFormat:
         model = body.get("model") or named
         return Endpoint(self, model, body.get("stream") is True) if isinstance(model, str) and model else None
 
-    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+    def history(self, body: Json) -> tuple[Path, Sequence[Json]]:
         """See Format."""
-        talk = Conversation()
-        for number, message in enumerate(body["messages"]):
+        return ("messages",), body["messages"]
+
+    def read(self, body: Json, endpoint: Endpoint, earlier: Earlier | None = None) -> Ask:
+        """See Format."""
+        talk = Conversation(earlier)
+        for number, message in talk.unread(body["messages"]):
             if not isinstance(message, dict):
                 continue
             at: Path = ("messages", number)

@@ -4,17 +4,22 @@ Every format walks its messages and tells this builder what each is; how the run
 and all of it the talk, is the same for all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from thoughtkeep.formats.base import Earlier
 from thoughtkeep.identity import content_digest, without_reminders
-from thoughtkeep.turns import Json, Kind, Message, Path, Piece, Said, Utterance, Who
+from thoughtkeep.turns import Ask, Border, Json, Kind, Message, Path, Piece, Said, Utterance, Who
 
 
 class Conversation:
-    """Builds the assistant turns of a request, and what was said in it."""
+    """Builds the assistant turns of a request, and what was said in it.
 
-    def __init__(self) -> None:
+    Goes on from the last turn that an `earlier` request has in common with it: an agent tells all of its conversation
+    again in each request, and reading a long one takes some milliseconds.
+    """
+
+    def __init__(self, earlier: Earlier | None = None) -> None:
         self.first = ""
         self.talk: list[Utterance] = []
         self.listed: list[tuple[Path, Who]] = []
@@ -23,10 +28,38 @@ class Conversation:
         self._between = _Between()
         self._names: dict[str, str] = {}
         self._shown = ""  # what the user showed before any words: it stands for them, or later ones would be the first
+        self._done: tuple[Said, ...] = ()
+        self._borders: list[Border] = []
+        self._begin = 0
+        if earlier:
+            self._go_on(*earlier)
+
+    def _go_on(self, ask: Ask, same: int) -> None:
+        """Take over what was read of an earlier request, up to the last turn that begins in its first messages.
+
+        That turn itself is read again: it may have become longer, and results may stand behind it.
+        """
+        common = (number for number in reversed(range(len(ask.said))) if _begin(ask.said[number]) < same)
+        last = next(common, None)
+        if last is None:
+            return
+        said, border = ask.said[last], ask.borders[last]
+        self._begin = _begin(said)
+        self._done, self._borders = ask.said[:last], list(ask.borders[:last])
+        self.talk, self.listed = list(ask.talk[: border.talk]), list(ask.listed[: border.listed])
+        self.first, self._shown = border.first, border.shown
+        self._between.words, self._between.results = [said.words], list(said.results)
+        self._between.only_results = said.only_results
+        self._names = {call.id: call.name for told in self._done for call in told.calls}
+
+    def unread(self, messages: Sequence[Json]) -> Iterator[tuple[int, Json]]:
+        """Each message that is to be read, with its number."""
+        return enumerate(messages[self._begin :], self._begin)
 
     def assistant(self, at: Path, state: Mapping[str, Json], pieces: Sequence[Piece]) -> None:
         """An assistant message, at its place, with the keys on it that may be state."""
         if not self._open:
+            self._borders.append(Border(len(self.talk), len(self.listed), self.first, self._shown))
             self._said.append(_Run(self._between))
             self._between = _Between()
             self._open = True
@@ -99,12 +132,20 @@ class Conversation:
         """What an Ask has of the conversation, by the names of its fields."""
         spoken = {at for at, who in self.listed if who is Who.USER}
         return {
-            "said": tuple(run.said(spoken) for run in self._said),
+            "said": (*self._done, *(run.said(spoken) for run in self._said)),
             "first": self.first or self._shown,
             "words": "\n".join(self._between.words),
             "talk": tuple(self.talk),
             "listed": tuple(self.listed),
+            "borders": tuple(self._borders),
         }
+
+
+def _begin(said: Said) -> int:
+    """The number of the message that a turn begins with."""
+    number = said.messages[0].at[-1]
+    assert isinstance(number, int)
+    return number
 
 
 def words_of(content: Json) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Earlier, Endpoint
 from thoughtkeep.formats.conversation import Conversation, mark_of
 from thoughtkeep.formats.gemini_answer import GeminiAssembler, part_piece, snake
 from thoughtkeep.formats.regroup import together
@@ -49,11 +49,15 @@ class GeminiFormat:
         model = found[1] or body.get("model")
         return Endpoint(self, model, bool(found[2])) if isinstance(model, str) and model else None
 
-    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+    def history(self, body: Json) -> tuple[Path, Sequence[Json]]:
+        """See Format."""
+        return (*_top(body), "contents"), _inner(body)["contents"]
+
+    def read(self, body: Json, endpoint: Endpoint, earlier: Earlier | None = None) -> Ask:
         """See Format."""
         inner, top = _inner(body), _top(body)
-        talk = Conversation()
-        for number, content in enumerate(inner["contents"]):
+        talk = Conversation(earlier)
+        for number, content in talk.unread(inner["contents"]):
             if not isinstance(content, dict):
                 continue
             at: Path = (*top, "contents", number)

@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Earlier, Endpoint
 from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
 from thoughtkeep.formats.messages_answer import THOUGHTS, MessagesAssembler, block_piece
 from thoughtkeep.formats.regroup import together
@@ -54,10 +54,14 @@ class MessagesFormat:
         streamed = body.get("stream") is True or bool(found[2])
         return Endpoint(self, model, streamed) if isinstance(model, str) and model else None
 
-    def read(self, body: Json, endpoint: Endpoint) -> Ask:
+    def history(self, body: Json) -> tuple[Path, Sequence[Json]]:
         """See Format."""
-        talk = Conversation()
-        for number, message in enumerate(body["messages"]):
+        return ("messages",), body["messages"]
+
+    def read(self, body: Json, endpoint: Endpoint, earlier: Earlier | None = None) -> Ask:
+        """See Format."""
+        talk = Conversation(earlier)
+        for number, message in talk.unread(body["messages"]):
             if not isinstance(message, dict):
                 continue
             at: Path = ("messages", number)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from thoughtkeep.align import align
-from thoughtkeep.formats.base import Assembler, Endpoint
+from thoughtkeep.formats.base import Assembler, Earlier, Endpoint
 from thoughtkeep.formats.conversation import Conversation, mark_of, words_of
 from thoughtkeep.formats.responses_answer import FOLDED, ResponsesAssembler, is_said, item_piece
 from thoughtkeep.mend import mend
@@ -46,11 +46,16 @@ class ResponsesFormat:
         model = body.get("model")
         return Endpoint(self, model, body.get("stream") is True) if isinstance(model, str) and model else None
 
-    def read(self, body: Json, endpoint: Endpoint) -> Ask:
-        """See Format. With `previous_response_id` or `conversation` the server has the state itself."""
-        talk = Conversation()
+    def history(self, body: Json) -> tuple[Path, Sequence[Json]]:
+        """See Format."""
         items = body["input"]
-        for number, item in enumerate(items if isinstance(items, list) else ()):
+        return ("input",), items if isinstance(items, list) else ()
+
+    def read(self, body: Json, endpoint: Endpoint, earlier: Earlier | None = None) -> Ask:
+        """See Format. With `previous_response_id` or `conversation` the server has the state itself."""
+        talk = Conversation(earlier)
+        items = body["input"]
+        for number, item in talk.unread(items if isinstance(items, list) else ()):
             if not isinstance(item, dict):
                 continue
             at: Path = ("input", number)
