@@ -115,15 +115,14 @@ class Engine:
         fit: Callable[[Sequence[Edit]], Sequence[Edit]] = tuple,
     ) -> Prepared:
         """Ask the store, decide, apply. `fit` makes the edits of the request as it is read fit its plain body."""
-        facts = await self._facts(exchange)
+        facts, places = await self._facts(exchange)
         path = flow.request.path
         edits: tuple[Edit, ...] = ()
         if exchange.acts and (model := self._switched_to(exchange, facts)):
             body, path, edits = self._redirect(flow, exchange, body, model)
-            facts = await self._facts(exchange)
+            facts, places = await self._facts(exchange)
         asked = exchange.asked
         found = matches(asked.ask, asked.trail, facts)
-        places = self._handovers.places(asked)
         outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, exchange.acts)
         exchange.journal.handed_over(outcome, flow.metadata)
         plan = self._decide(asked, facts, found, outcome, edits)
@@ -148,17 +147,20 @@ class Engine:
             exchange.sent = Sent(asked, plain, body.plain)
         return Prepared(plain, path)
 
-    async def _facts(self, exchange: Exchange) -> Facts:
-        """What the store knows of a request: its turns, and what was noted of its conversation."""
+    async def _facts(self, exchange: Exchange) -> tuple[Facts, list[str]]:
+        """What the store knows of a request: its turns, and what was noted of its conversation.
+
+        With it the places at which handovers may stand.
+        """
         store, asked = self.runtime.store(), exchange.asked
         keys = keys_of(asked.tenant, asked.ask, asked.trail)
-        notes = (self.rescues.place(asked), switch.place_of(store.key, asked.trail.root))
-        keys = replace(keys, lineages=(*keys.lineages, *self._handovers.places(asked), *notes))
+        places = self._handovers.places(asked)
+        notes = (*places, self.rescues.place(asked), switch.place_of(store.key, asked.trail.root))
         try:
-            return await asyncio.wait_for(store.fetch(keys), FETCH_SECONDS)
+            return await asyncio.wait_for(store.fetch(replace(keys, notes=notes)), FETCH_SECONDS), places
         except TimeoutError:
             exchange.journal.slow_store()
-            return Facts()
+            return Facts(), places
 
     def _switched_to(self, exchange: Exchange, facts: Facts) -> str:
         """The model that the user switched this conversation to, unless it is the one that is asked anyway."""

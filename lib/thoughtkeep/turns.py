@@ -236,12 +236,16 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What to ask the store for: one tenant, and the lineages, call ids and value digests that a request mentions."""
+    """What to ask the store for: one tenant, and the lineages, call ids and value digests that a request mentions.
+
+    `notes` are places at which the tenant's own notes may stand (handovers, lessons): nobody else's are asked for.
+    """
 
     tenant: str
     lineages: tuple[str, ...] = ()
     call_ids: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

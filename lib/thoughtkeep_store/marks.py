@@ -28,9 +28,9 @@ class Question:
 
     def __init__(self, keys: Keys) -> None:
         self.tenant = keys.tenant
-        self.own = _own(keys.tenant, keys.lineages, keys.call_ids, keys.values)
+        self.own = _own(keys.tenant, (*keys.lineages, *keys.notes), keys.call_ids, keys.values)
         self.shared = _shared(keys.lineages, keys.values)
-        self._lineages = frozenset(keys.lineages)
+        self._lineages = frozenset((*keys.lineages, *keys.notes))
         self._call_ids = frozenset(keys.call_ids)
         self._values = frozenset(keys.values)
 

@@ -133,6 +133,8 @@ class Shelf:
     def find(self, question: Question) -> Found:
         """Return the turns and origins that the question asks for."""
         found = Found()
+        if not self._entries:  # as nearly always where a file has taken them
+            return found
         for mark in question.own:
             for rank, id_ in self._newest(mark, PER_KEY):
                 found.turns[id_] = (rank, self._entries[id_].kept)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from thoughtkeep.turns import Facts, Origin, Owner
+from thoughtkeep.turns import Facts, Keys, Origin, Owner
 from thoughtkeep_store.base import ORIGINS, PER_KEY, SCANNED
 
 from .kit import Backend, found, kept, keys, run, settled
@@ -93,6 +93,21 @@ def test_origins_are_not_told_by_call_id_nor_of_the_tenant_itself(backend: Backe
             if flushed:
                 await store.flush()
             assert (await store.fetch(keys("l", call_ids=("c",), values=("v",)))).origins == ()
+
+    run(scenario())
+
+
+@both
+def test_notes_are_found_at_their_places_and_nobody_learns_of_another_tenants(backend: Backend, flushed):
+    async def scenario():
+        async with backend.open() as store:
+            store.put(kept("mine", lineage="place"))
+            store.put(kept("hers", tenant="bob", lineage="place"))
+            if flushed:
+                await store.flush()
+            facts = await store.fetch(Keys("alice", notes=("place",)))
+            assert [turn.id for turn in facts.turns] == ["mine"]
+            assert facts.origins == ()
 
     run(scenario())
 

@@ -4,6 +4,7 @@ The place is digested with the target model: the same conversation may be handed
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from thoughtkeep.identity import Trail, digest
 from thoughtkeep.note import note
@@ -25,6 +26,7 @@ class Handover:
     source: str = ""
 
 
+@lru_cache(maxsize=16_384)  # each request of a conversation asks for the places of all its turns
 def place_of(key: bytes, context: str, model: str) -> str:
     """The digest under which a handover to a model is kept, at the place whose context this is."""
     return digest(key, "handover", context, plain_model(model))
