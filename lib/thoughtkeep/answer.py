@@ -6,7 +6,7 @@ once, because a turn must be known before the client can have seen its last byte
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import orjson
 
@@ -23,8 +23,16 @@ BATCH = 32_768
 # How much of one answer may be held in memory, in bytes.
 LIMIT = 16_000_000
 
+# In how many pieces it may be held: each takes some 50 bytes beside its characters, and most are words.
+PIECES = 500_000
+
 # How many raw bytes pass between two looks at how much is held: raw streams are mostly packaging.
 _LOOK = 4_000_000
+
+# What a compressed answer may inflate to: so many bytes, and beyond them so many for each that came. Streams of small
+# events are a hundred times smaller at best; of a bomb a few kilobytes would hold up all other traffic for a minute.
+INFLATED = 8_000_000
+RATIO = 100
 
 # An end mark may be cut by the border of two chunks; none is longer.
 _OVERLAP = 64
@@ -51,6 +59,7 @@ class Answer:
         self._waiting = 0
         self._tail = b""
         self._size = 0
+        self._inflated = -INFLATED
         self._next_look = _LOOK
         self._ending = False
         self._due = False
@@ -97,7 +106,7 @@ class Answer:
         try:
             # A small plain chunk, the most frequent by far, is what its decoder would make of it.
             is_piece = self._is_plain and 0 < len(chunk) <= STEP
-            for piece in (chunk,) if is_piece else self._decoder.feed(chunk):
+            for piece in (chunk,) if is_piece else self._pieces(chunk):
                 self._pending.append(piece)
                 self._waiting += len(piece)
                 window = self._tail + piece if self._tail else piece
@@ -132,6 +141,15 @@ class Answer:
         """Capture no more of this answer; `why` is for the log."""
         self.stopped = why or "unreadable"
         self._pending.clear()
+
+    def _pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """The decoded pieces of a chunk. Raises Overlong where they are too many for what came."""
+        self._inflated -= RATIO * len(chunk)
+        for piece in self._decoder.feed(chunk):
+            self._inflated += len(piece)
+            if self._inflated > 0:
+                raise Overlong(f"an answer that inflates to more than {RATIO} times its size")
+            yield piece
 
     def _is_due(self) -> bool:
         due, self._due = self._due and self._assembler.ended, False
@@ -170,8 +188,11 @@ class Answer:
 
     def _look(self) -> None:
         self._next_look = self._size + _LOOK
-        if sum(map(len, strings(self._assembler.held()))) > LIMIT:
+        texts = strings(self._assembler.held())
+        if sum(map(len, texts)) > LIMIT:
             raise Overlong(f"an answer of more than {LIMIT} bytes")
+        if len(texts) > PIECES:
+            raise Overlong(f"an answer of more than {PIECES} pieces")
 
 
 def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:

@@ -83,6 +83,8 @@ def _event(block: bytes) -> Event | None:
     """The event of a run of lines without a blank one between them; None when no line is data."""
     if block.startswith(b"data:") and b"\n" not in block:  # most events by far
         return Event("", block[5:].removeprefix(b" "))
+    if block.startswith(b":") and b"\n" not in block:  # a sign of life
+        return None
     name, data = b"", []
     for line in block.split(b"\n"):
         # A comment is a line whose field name is empty. id and retry serve reconnection, which is not ours.

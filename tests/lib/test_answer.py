@@ -2,16 +2,19 @@
 
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thoughtkeep import answer as module
 from thoughtkeep.answer import BATCH, Answer
+from thoughtkeep.decode import zstd
 from thoughtkeep.formats import FORMATS
 from thoughtkeep.profiles import NEUTRAL
+from thoughtkeep.sse import Event, EventDecoder
 from thoughtkeep.turns import Json, Kind, Piece, Turn
 
 END = b'data: {"end": true}\n\n'
@@ -272,6 +275,55 @@ def test_no_kind_of_content_is_held_without_bound(form: str, part: bytes) -> Non
     for number in range(60):
         answer.feed(frame % (b"%d" % number * 1000))
     assert "10000 bytes" in answer.stopped
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_an_answer_in_very_many_pieces_is_not_held_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PIECES", 1000)
+    chat = FORMATS[0]
+    answer = Answer(chat.assembler(NEUTRAL), chat.ends, "text/event-stream", "")
+    for _ in range(2000):
+        answer.feed(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n')
+    assert "1000 pieces" in answer.stopped
+
+
+BOMBS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "br": lambda body: bytes(brotli.compress(body, quality=4)),
+    "zstd": zstd.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_a_bomb_is_not_read_to_its_end(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+    feed = EventDecoder.feed
+
+    def counted(self: EventDecoder, data: bytes) -> list[Event]:
+        nonlocal seen
+        seen += len(data)
+        return feed(self, data)
+
+    monkeypatch.setattr(EventDecoder, "feed", counted)
+    answer, _ = capture(encoding=encoding)
+    packed = BOMBS[encoding](b": nothing\n\n" * 4_000_000 + END)
+    answer.feed(packed)
+    assert "inflates" in answer.stopped
+    assert 0 < seen <= module.INFLATED + module.RATIO * len(packed) < 24_000_000
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_an_answer_that_compresses_as_well_as_real_ones_is_read_to_its_end(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "INFLATED", 1_000)
+    answer, notes = capture(encoding=encoding)
+    packed = BOMBS[encoding](b"".join(event(number) for number in range(20_000)) + END)
+    for at in range(0, len(packed), 1000):
+        answer.feed(packed[at : at + 1000])
+    answer.close()
+    assert not answer.stopped
+    assert len(notes.events) == 20_001
 
 
 @pytest.mark.usefixtures("small_limits")
