@@ -31,7 +31,7 @@ _LOOK = 4_000_000
 
 # What a compressed answer may inflate to: so many bytes, and beyond them so many for each that came. Streams of small
 # events are a hundred times smaller at best; of a bomb a few kilobytes would hold up all other traffic for a minute.
-INFLATED = 8_000_000
+INFLATED = 4_000_000
 RATIO = 100
 
 # An end mark may be cut by the border of two chunks; none is longer.
