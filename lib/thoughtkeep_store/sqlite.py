@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from threading import Lock, Timer
 
@@ -40,8 +41,10 @@ RETRY_FAILED = 5.0
 # Seconds that a lock lasts before it is worth a line in the log.
 LOCK_TOLD = 5.0
 
-# Seconds that a caller waits for the file at most, whatever the file does.
+# Seconds that a caller waits for the file at most, whatever the file does; and a lookup, which is then answered from
+# memory alone: a request that waits for it goes as it came after one second.
 PATIENCE = 2.0
+LOOKUP = 0.7
 
 _MEANWHILE = {Fault.FAILED: "turns wait in memory", Fault.HAMPERED: "what it holds may be missed"}
 
@@ -84,6 +87,7 @@ class SqliteStore(Forgets):
         self._closed = False
         self._usable = True  # once false, the file is not touched again
         self._locked_since: float | None = None
+        self._locked_until = 0.0  # no write is tried before: each takes as long as a statement waits for a lock
         self._lock = Lock()  # guards the two below, which callers and the store's thread change
         self._scheduled = False
         self._retry: Timer | None = None
@@ -190,16 +194,20 @@ class SqliteStore(Forgets):
 
     async def _ask[T](self, query: Callable[[Forgetting], T]) -> T | None:
         """Ask the file on the store's thread, without what is to be forgotten then."""
-        return await self._run(lambda: self._read(lambda: query(self._waiting.forgetting())))
+        job = partial(self._read, lambda: query(self._waiting.forgetting()))
+        return await self._run(job, min(LOOKUP, PATIENCE))
 
-    async def _run[T](self, job: Callable[[], T]) -> T | None:
+    async def _run[T](self, job: Callable[[], T], patience: float = 0.0) -> T | None:
         """Run a job on the store's thread and return its result, or None if it takes too long."""
         future = self._submit(job)
         if future is None:
             return None
         wrapped = asyncio.wrap_future(future)
-        await asyncio.wait((wrapped,), timeout=PATIENCE)
-        return wrapped.result() if wrapped.done() else None
+        await asyncio.wait((wrapped,), timeout=patience or PATIENCE)
+        if wrapped.done():
+            return wrapped.result()
+        self._tell(Fault.HAMPERED, "it does not answer in time; what it holds may be missed until this has passed")
+        return None
 
     def _submit[T](self, job: Callable[[], T]) -> Future[T] | None:
         try:
@@ -262,6 +270,8 @@ class SqliteStore(Forgets):
     def _write(self) -> Outcome:
         if not self._usable:
             return Outcome.FAILED
+        if time.monotonic() < self._locked_until:
+            return Outcome.LOCKED
         work = self._waiting.take(BATCH)
         if not any(work):
             self._locked_since = None
@@ -340,6 +350,7 @@ class SqliteStore(Forgets):
             self._locked_since = self._locked_since or now
             if now - self._locked_since >= LOCK_TOLD:
                 self._tell(fault, "another program holds it locked, and turns wait in memory")
+            self._locked_until = time.monotonic() + RETRY_LOCKED / 2
             self._schedule_in(RETRY_LOCKED)
             return Outcome.LOCKED
         if fault is Fault.DAMAGED:

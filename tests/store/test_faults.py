@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from thoughtkeep_mitm.engine import FETCH_SECONDS
 from thoughtkeep_store import faults, opening, sqlite, waiting
 from thoughtkeep_store.faults import Fault, classify
 
@@ -254,6 +255,49 @@ def test_a_file_that_hangs_holds_nobody(file: Backend, monkeypatch):
         await store.close()
         assert time.perf_counter() - before < 1
         hang.set()
+
+    run(scenario())
+
+
+def test_a_lookup_that_the_file_holds_up_is_answered_from_memory_while_a_request_still_waits_for_it(file: Backend):
+    async def scenario():
+        store = file.open_file()
+        await store.flush()
+        hang = threading.Event()
+        store._submit(hang.wait)
+        store.put(kept("waiting"))
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                assert await found(store, "lineage") == ["waiting"]
+            assert await found(store, "lineage") == ["waiting"]
+        finally:
+            hang.set()
+        await store.close()
+        assert file.faults == [
+            f"{store.name}: it does not answer in time; what it holds may be missed until this has passed"
+        ]
+
+    run(scenario())
+
+
+def test_a_lock_is_met_once_in_a_while_however_many_wait_for_it(file: Backend, monkeypatch):
+    """Each meeting takes as long as a statement waits for a lock, and lookups stand behind it."""
+    monkeypatch.setattr(sqlite, "RETRY_LOCKED", 60.0)
+
+    async def scenario():
+        async with file.open() as store:
+            await store.stats()  # what opening has asked for is done
+            take, taken = store._waiting.take, []
+            store._waiting.take = lambda count: taken.append(count) or take(count)
+            with closing(sqlite3.connect(file.path, isolation_level=None)) as other:
+                other.execute("BEGIN EXCLUSIVE")
+                store.put(kept())
+                for _ in range(20):
+                    assert await store._run(store._write) is sqlite.Outcome.LOCKED
+                assert len(taken) == 1
+                other.execute("ROLLBACK")
+            store._locked_until = 0.0
+            assert await store._run(store._write) is sqlite.Outcome.DONE
 
     run(scenario())
 
