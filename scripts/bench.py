@@ -26,7 +26,7 @@ from mitmproxy import version
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from benchmark import filling, handover, litellm, measures, traffic  # noqa: E402
+from benchmark import bounds, filling, handover, litellm, measures, sharing, traffic  # noqa: E402
 from benchmark.measures import Figure, Measure, Result  # noqa: E402
 from benchmark.profile_addon import HOST as PROFILE_HOST  # noqa: E402
 from benchmark.wire import Side, Upstream, cpu_of  # noqa: E402
@@ -37,7 +37,7 @@ LIMIT, QUICK_LIMIT = 130, 32
 MERCY = 7
 
 #: What is measured beside, each with figures of its own.
-SUBCOMMANDS = {"handover": handover.main, "litellm": litellm.main}
+SUBCOMMANDS = {"bounds": bounds.main, "handover": handover.main, "litellm": litellm.main, "redis": sharing.main}
 
 #: Functions that a profile shows.
 SHOWN = 25
@@ -131,8 +131,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="bench",
         description="Measures what thoughtkeep costs mitmdump: the same traffic through one mitmdump without and one "
         "with it, in turn, on loopback. Takes about two minutes.",
-        epilog=f"Measures: {names}. A name stands for all that begin with it. `bench handover` measures something "
-        "else: the bytes of a conversation that moves from model to model; see `bench handover --help`.",
+        epilog=f"Measures: {names}. A name stands for all that begin with it. Subcommands measure something else, see "
+        "--help of each: `bench handover`, the bytes of a conversation that moves from model to model; `bench "
+        "litellm`, LiteLLM's proxy beside both; `bench bounds`, memory and disk where answers are too large; `bench "
+        "redis`, proxies that share a server.",
     )
     parser.add_argument("measures", nargs="*", metavar="MEASURE", help="only these (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: half a minute, wider spread")

@@ -5,10 +5,14 @@ import random
 import time
 
 from thoughtkeep import identity
-from thoughtkeep.turns import Call, Kept, Kind, Owner, Piece, Turn
-from thoughtkeep_store import open_store
+from thoughtkeep.turns import Call, Kept, Keys, Kind, Owner, Piece, Turn
+from thoughtkeep_store import Store, open_store
 
-_CONVERSATION = 20  # turns
+#: The host whose requests `filling_addon.py` answers.
+HOST = "filling.bench"
+
+#: Turns of a conversation.
+CONVERSATION = 20
 
 
 def fill(url: str, turns: int) -> str:
@@ -18,12 +22,19 @@ def fill(url: str, turns: int) -> str:
 
 async def _fill(url: str, turns: int) -> str:
     store = open_store(url, ttl=7 * 86_400.0, max_bytes=512_000_000, on_fault=print)
+    await put(store, 0, turns)
+    stats = await store.stats()
+    await store.close()
+    return f"{stats.turns} turns of {stats.conversations} conversations, {stats.bytes / 1e6:.1f} MB"
+
+
+async def put(store: Store, first: int, turns: int) -> None:
+    """Put the turns from `first` up to `turns` into a store."""
     key, rng = store.key, random.Random(turns)
-    tenant = identity.tenant(key, {"authorization": "Bearer sk-bench-0123456789abcdef"}, {})
     owner = Owner("deepseek", "deepseek-reasoner", "deepseek-reasoner")
-    for number in range(turns):
-        root = identity.digest(key, "root", f"filling {number // _CONVERSATION}")
-        lineage = identity.digest(key, root, str(number % _CONVERSATION))
+    for number in range(first, turns):
+        tenant, root = conversation(key, number // CONVERSATION)
+        lineage = identity.digest(key, root, str(number % CONVERSATION))
         call = Call(f"call_00_filling{number:08}", "read_file", f'{{"path":"{number}.py"}}')
         words = " ".join(f"{rng.getrandbits(40):x}" for _ in range(50))
         turn = Turn((Piece(Kind.CALL, call=call),), {"reasoning_content": words}, words, ("reasoning_content",))
@@ -47,6 +58,17 @@ async def _fill(url: str, turns: int) -> str:
         if number % 500 == 499:
             await store.flush()
     await store.flush()
-    stats = await store.stats()
-    await store.close()
-    return f"{stats.turns} turns of {stats.conversations} conversations, {stats.bytes / 1e6:.1f} MB"
+
+
+def conversation(key: bytes, number: int) -> tuple[str, str]:
+    """The tenant and the root of a conversation, by its number."""
+    tenant = identity.tenant(key, {"authorization": "Bearer sk-bench-0123456789abcdef"}, {})
+    return tenant, identity.digest(key, "root", f"filling {number}")
+
+
+def keys(key: bytes, number: int) -> Keys:
+    """What a request that tells a whole conversation asks a store for."""
+    tenant, root = conversation(key, number)
+    turns = range(CONVERSATION)
+    lineages = tuple(identity.digest(key, root, str(turn)) for turn in turns)
+    return Keys(tenant, lineages, tuple(f"call_00_filling{number * CONVERSATION + turn:08}" for turn in turns))

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.request import ProxyHandler, build_opener
+
+#: Seconds for an answer.
+PATIENCE = 60.0
 
 _FOLDER = Path(__file__).resolve().parent
 
@@ -34,6 +38,11 @@ class Service:
     def url(self) -> str:
         """Where it serves."""
         return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str) -> Any:
+        """What it answers to a GET, as JSON."""
+        with build_opener(ProxyHandler({})).open(self.url + path, timeout=PATIENCE) as response:
+            return json.load(response)
 
     def told(self) -> Any:
         """The next line that it says, as JSON. Raises OSError if it ended without one."""
