@@ -135,7 +135,11 @@ class Answer:
 
     def turns(self) -> list[Turn]:
         """One turn a choice: whole where the answer ended, else what had closed by then."""
-        return self._assembler.turns()
+        try:
+            return self._assembler.turns()
+        except RecursionError as fault:
+            self.stop(str(fault))
+            return []
 
     def stop(self, why: str) -> None:
         """Capture no more of this answer; `why` is for the log."""

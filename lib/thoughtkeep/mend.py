@@ -104,11 +104,15 @@ def mend(
     for key, value in issued.items():
         name = spell(key)
         present = next((have[form] for form in (name, key) if form in have), None)
-        if not damaged(present, value):
+        try:
+            if not damaged(present, value):
+                continue
+            whole = _joined(present, value)
+        except RecursionError:  # nested too deep to be compared
             continue
         written = name if name in have or key not in have else key
         outer, _, inner = written.rpartition("/")
-        yield Edit(Op.PUT, (*at, outer) if outer else at, key=inner, value=_joined(present, value), reason=reason)
+        yield Edit(Op.PUT, (*at, outer) if outer else at, key=inner, value=whole, reason=reason)
 
 
 def same_words(left: str, right: str) -> bool:

@@ -342,3 +342,15 @@ def test_an_event_without_end_is_not_held_without_bound() -> None:
         answer.feed(b"data: " + b"x" * 1_000_000)
     assert answer.stopped
     assert notes.batches == []
+
+
+def test_an_answer_whose_turns_are_nested_too_deep_to_be_told_has_none_and_the_reason_is_named() -> None:
+    answer, notes = capture()
+    answer.feed(END)
+
+    def turns() -> list[Turn]:
+        raise RecursionError("too deep")
+
+    notes.turns = turns  # type: ignore[method-assign]
+    assert answer.turns() == []
+    assert answer.stopped == "too deep"

@@ -255,3 +255,12 @@ def test_words_are_the_same_but_for_white_space_and_tags_around_thinking_before_
     assert same_words("First  read.\n", "First read.")
     assert same_words("<think>hm</think>\nDone.", "Done.")
     assert not same_words("First read.", "First write.")
+
+
+def test_a_value_nested_too_deep_to_be_compared_is_left_alone() -> None:
+    deep: Json = SIGNATURE
+    for _ in range(5000):
+        deep = {"a": deep}
+    assert list(mend((), {"deep": deep, "one": None}, {"deep": deep, "one": "1"}, "r")) == [
+        Edit(Op.PUT, (), key="one", value="1", reason="r")
+    ]

@@ -88,3 +88,11 @@ def test_the_line_for_billing_in_a_system_prompt_binds_no_thinking() -> None:
     told = frames("x-anthropic-billing-header: cc_version=1; cch=a1;", "You are an agent.")
     assert told == frames("x-anthropic-billing-header: cc_version=1; cch=b2;", "You are an agent.")
     assert told != frames("x-anthropic-billing-header: cc_version=1; cch=a1;", "You are another.")
+
+
+def test_a_request_nested_too_deep_to_be_digested_has_no_frames() -> None:
+    deep: Json = "words"
+    for _ in range(5000):
+        deep = [deep]
+    body = words.CLAUDE([{"role": "user", "content": deep}])
+    assert FORM.frames(b"key", body, ASK) == []

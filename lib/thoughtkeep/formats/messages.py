@@ -162,19 +162,26 @@ class MessagesFormat:
 
     def frames(self, key: bytes, body: Json, ask: Ask) -> list[str]:
         """See Format: `system`, `tools` and all earlier messages, without thinking and without cache marks."""
-        messages = [message for message in body["messages"] if isinstance(message, dict)]
-        system = body.get("system")
-        prompt = [block for block in system if not _is_billing(block)] if isinstance(system, list) else system
-        frame = digest(key, canonical(_bare([prompt, body.get("tools")])))
-        frames: list[str] = []
-        inside = False
-        for message in messages:
-            is_assistant = message.get("role") == "assistant"
-            if is_assistant and not inside:
-                frames.append(frame)
-            inside = is_assistant
-            frame = digest(key, frame, canonical(_bare(message)))
-        return [*frames, frame]
+        try:
+            return _frames(key, body)
+        except RecursionError:  # nested too deep: no thinking can be told to fit
+            return []
+
+
+def _frames(key: bytes, body: Json) -> list[str]:
+    messages = [message for message in body["messages"] if isinstance(message, dict)]
+    system = body.get("system")
+    prompt = [block for block in system if not _is_billing(block)] if isinstance(system, list) else system
+    frame = digest(key, canonical(_bare([prompt, body.get("tools")])))
+    frames: list[str] = []
+    inside = False
+    for message in messages:
+        is_assistant = message.get("role") == "assistant"
+        if is_assistant and not inside:
+            frames.append(frame)
+        inside = is_assistant
+        frame = digest(key, frame, canonical(_bare(message)))
+    return [*frames, frame]
 
 
 def _blocks(content: Json) -> list[Json]:
