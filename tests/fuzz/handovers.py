@@ -12,14 +12,11 @@ from thoughtkeep.turns import Edit, Who
 
 type Json = Any
 
-SUMMARY = "- Task: what the user wants, \N{SNOWMAN} \"quoted\".\n- Done: some."
-
-#: Borders that are tried of one request, from its end.
-_BORDERS = 6
+SUMMARY = '- Task: what the user wants, \N{SNOWMAN} "quoted".\n- Done: some.'
 
 
 def check(data: bytes) -> bool:
-    """A request, its history replaced at each border: the edits fit, the latest user turn stays, the start stays.
+    """A request, its history replaced at its first and last borders: the edits fit, and the latest user turn stays.
 
     The input is the name of a place and the request.
     """
@@ -29,7 +26,7 @@ def check(data: bytes) -> bool:
         with bounded():
             heard = hear(url, body)
             last = len(heard.ask.said)
-            for border in range(max(0, last - _BORDERS), last + 1):
+            for border in {*range(min(last, 2)), max(0, last - 1), last}:
                 for role in ("user", "assistant"):
                     _judge(url, heard, border, role)
     except Unread:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
-
 from thoughtkeep.turns import Edit, Op, Path
 
 type Json = Any
@@ -45,7 +43,8 @@ def cuttings(data: bytes) -> list[list[bytes]]:
     """The data in pieces, in some ways that depend on the data alone: a finding is found again."""
     chance = random.Random(zlib.crc32(data))
     few = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 6)))
-    size = 1 if len(data) <= 2048 else chance.randrange(17, 400)
+    least = len(data) // 500  # so many pieces cost no more than the rest
+    size = 1 if least < 2 else least + chance.randrange(400)
     return [_cut(data, few), _cut(data, range(size, len(data), size))]
 
 
@@ -55,6 +54,14 @@ def _cut(data: bytes, cuts: Iterable[int]) -> list[bytes]:
         pieces.append(data[start:cut])
         start = cut
     return pieces
+
+
+def told(value: object) -> str:
+    """A value as text, to be compared: NaN is no equal of itself, and 1 is one of True."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return "nested too deep to be told"
 
 
 # -- JSON to the letter ------------------------------------------------------------------------------------------------
@@ -72,10 +79,14 @@ def exact(text: str) -> Json:
 
 
 def is_strict(text: bytes) -> bool:
-    """Whether the text is JSON for a parser that forgives nothing."""
+    """Whether the text is JSON by its standard, which has no word for NaN."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
     try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
+        json.loads(text.decode(), parse_constant=refuse, parse_int=str)
+    except ValueError:
         return False
     return True
 
@@ -112,7 +123,7 @@ def _behind_space(text: str, at: int) -> int:
 
 def edited(body: Json, edits: Sequence[Edit]) -> Json:
     """A parsed body with the edits made, as `Op` words them: the plainest code that does it, on values."""
-    return _Editing(body, edits).made(())
+    return _Editing(body, edits).made((), body)
 
 
 class _Editing:
@@ -130,33 +141,36 @@ class _Editing:
                 self.here.setdefault(edit.at, []).append(edit)
             if edit.op is Op.MOVE:
                 self.gone.add(edit.source)
+        named = (*self.here, *self.gone, *self.replaced)
+        self.led = {path[:length] for path in named for length in range(len(path) + 1)}
 
-    def made(self, path: Path) -> Json:
-        value = self.body
-        for step in path:
-            value = value[step]
+    def made(self, path: Path, value: Json) -> Json:
+        """The value at a path, edited."""
+        if path in self.replaced:
+            return self.replaced[path]
+        if path not in self.led or not isinstance(value, (dict, list)):
+            return value
         edits = self.here.get(path, [])
         if isinstance(value, dict):
-            kept = {key for key in value if (*path, key) not in self.gone}
-            kept -= {edit.key for edit in edits if edit.op is Op.DROP}
-            whole = {key: self._inner((*path, key)) for key in value if key in kept}
+            dropped = {edit.key for edit in edits if edit.op is Op.DROP}
+            kept = {key for key in value if key not in dropped and (*path, key) not in self.gone}
+            whole = {key: self.made((*path, key), inner) for key, inner in value.items() if key in kept}
             return whole | {edit.key: _value(edit.value) for edit in edits if edit.op is Op.PUT}
-        if not isinstance(value, list):
-            return value
-        whole_list: list[Json] = []
-        ends = len(value)
-        later = sorted({edit.index for edit in edits if edit.index >= ends})
-        for number in (*range(ends), *later):
-            whole_list += [self._put(edit) for edit in edits if edit.index == number]
-            if number < ends and (*path, number) not in self.gone:
-                whole_list.append(self._inner((*path, number)))
-        return whole_list
-
-    def _inner(self, path: Path) -> Json:
-        return self.replaced[path] if path in self.replaced else self.made(path)
+        items: list[Json] = []
+        later = sorted({edit.index for edit in edits if edit.index >= len(value)})
+        for number in (*range(len(value)), *later):
+            items += [self._put(edit) for edit in edits if edit.index == number]
+            if number < len(value) and (*path, number) not in self.gone:
+                items.append(self.made((*path, number), value[number]))
+        return items
 
     def _put(self, edit: Edit) -> Json:
-        return self.made(edit.source) if edit.op is Op.MOVE else _value(edit.value)
+        if edit.op is not Op.MOVE:
+            return _value(edit.value)
+        value = self.body
+        for step in edit.source:
+            value = value[step]
+        return self.made(edit.source, value)
 
 
 def _value(value: Json) -> Json:

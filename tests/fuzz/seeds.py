@@ -275,17 +275,24 @@ _KIN: dict[str, tuple[str, dict[str, bytes]]] = {
     **dict.fromkeys(("responses", "openai-responses", "xai-responses"), ("openai-responses", RESPONSES_ANSWERS)),
 }
 
-#: Words of refusals, as the providers' documentation and public reports have them.
-REFUSALS = [
-    "Function call is missing a thought_signature in functionCall parts",
-    "Corrupted thought signature",
-    "The reasoning_content in the thinking mode must be passed back to the API",
-    "property 'reasoning_details' is unsupported",
-    "messages.1.content.0: expected `thinking` or `redacted_thinking`, but found `tool_use`",
-    "messages.1.content.0: Invalid `signature` in `thinking` block",
-    "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'",
-    "The encrypted content for item rs_1 could not be verified",
-]
+#: Words of refusals, as the providers' documentation and public reports have them, by the places that say them.
+REFUSALS = {
+    "openrouter": [
+        "Corrupted thought signature",
+        "Gemini models require OpenRouter reasoning details to be preserved",
+        "The reasoning_content in the thinking mode must be passed back to the API",
+        "property 'reasoning_details' is unsupported",
+    ],
+    "studio": ["Function call is missing a thought_signature in functionCall parts", "Corrupted thought signature"],
+    "anthropic": [
+        "messages.1.content.0: expected `thinking` or `redacted_thinking`, but found `tool_use`",
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ],
+    "openai-responses": [
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'",
+        "The encrypted content for item rs_1 could not be verified",
+    ],
+}
 
 
 def answer_seeds() -> dict[str, bytes]:
@@ -305,21 +312,22 @@ def request_seeds() -> dict[str, bytes]:
             for name, body in answers.items():
                 found[f"{place} {name} {number}"] = joined(place.encode(), text(first), body, text(later))
     for there in ("mistral", "openai", "google", "copilot"):
-        parts = [text(value) for value in _LATER["openrouter"][2]]
-        found[f"to {there}"] = joined(f"openrouter {there}".encode(), parts[0], CHAT_ANSWERS["details"], parts[1])
-    parts = [text(value) for value in _LATER["anthropic"][1]]
-    there = "deepseek-messages anthropic"
-    found["to anthropic"] = joined(there.encode(), parts[0], MESSAGES_ANSWERS["stream"], parts[1])
+        first, later = _LATER["openrouter"][2]
+        parts = text(first), CHAT_ANSWERS["details"], text({**later, "model": "gpt-5"})
+        found[f"to {there}"] = joined(f"openrouter {there}".encode(), *parts)
+    first, later = _LATER["anthropic"][1]
+    parts = text({**first, "model": "deepseek-v4"}), MESSAGES_ANSWERS["stream"], text(later)
+    found["to anthropic"] = joined(b"deepseek-messages anthropic", *parts)
     return found
 
 
 def refusal_seeds() -> dict[str, bytes]:
-    """Each request with each refusal."""
+    """Each request with each refusal that its place knows."""
     return {
         f"{place} {number} {which}": joined(place.encode(), text(later), text({"error": {"message": words}}))
-        for place in _LATER
+        for place, refusals in REFUSALS.items()
         for number, (_, later) in enumerate(_LATER[place])
-        for which, words in enumerate(REFUSALS)
+        for which, words in enumerate(refusals)
     }
 
 

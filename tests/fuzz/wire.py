@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from fuzz.promises import hold, told
 from thoughtkeep import identity, splice
 from thoughtkeep.answer import Answer
 from thoughtkeep.endpoint import recognise
@@ -13,6 +14,7 @@ from thoughtkeep.jsontext import NotJson, loads
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import decide
 from thoughtkeep.profiles import Profile, binds_thinking, group_of, profile_for
+from thoughtkeep.readings import Readings
 from thoughtkeep.replay import keys_of
 from thoughtkeep.turns import Ask, Owner, Path, Plan
 from thoughtkeep_store import MemoryStore
@@ -110,15 +112,21 @@ class Wire:
 
     def __init__(self) -> None:
         self.store = MemoryStore(ttl=1e9, max_bytes=1 << 30, clock=lambda: 1e6)
+        self._readings = Readings()
         self._count = 0
 
     def ask(self, url: str, body: bytes, *, skip: bool = False, start: int = 0) -> Planned:
-        """A request: read, looked up, planned, edited. Raises Unread."""
+        """A request: read, looked up, planned, edited. Raises Unread.
+
+        Requests of one conversation are read as the adapter reads them too, each only where it is new.
+        """
         heard = hear(url, body)
         form, ask = heard.endpoint.format, heard.ask
         frames = form.frames(self.key, heard.json, ask) if binds_thinking(ask.model) else ()
         trail = identity.trail(self.key, ask, frames)
-        facts = _at_once(self.store.fetch(keys_of(self.key, self.tenant, ask, trail)))
+        again = self._readings.read(self.key, self.tenant, heard.endpoint, heard.json, len(body))
+        hold(told(again) == told((ask, trail)), "a request is read otherwise where it goes on from earlier ones")
+        facts = _at_once(self.store.fetch(keys_of(self.tenant, ask, trail)))
         plan = decide(self.key, ask, trail, facts, form, heard.profile, heard.group, skip=skip, start=start)
         sent = splice.apply(body, plan.edits) if plan.edits else body
         return Planned(heard, trail, plan, sent)
