@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -23,6 +22,7 @@ from redis.backoff import NoBackoff
 
 from . import redis_scripts as scripts
 from .faults import Fault, Faults
+from .patience import Patience
 from .redis_url import Address
 
 # Seconds that the first look at the server may take, for which everything waits, and each later one.
@@ -80,7 +80,7 @@ class Link:
         self._key = b""
         self._client: Redis | None = None
         self._returning: asyncio.Task[None] | None = None
-        self._sending: dict[asyncio.Timeout, asyncio.Future[None]] = {}
+        self._sending: dict[Patience, asyncio.Future[None]] = {}
         self._closed = False
 
     def open(self, key: bytes) -> None:
@@ -107,14 +107,13 @@ class Link:
         """Have the server run a script. Raises whatever goes wrong."""
         if not self.up or self._closed:
             raise exceptions.ConnectionError
-        began = time.monotonic()
-        bound = asyncio.timeout(max(budget.left, 0.0))
+        bound = Patience(budget.left)
         ended = self._sending[bound] = asyncio.get_running_loop().create_future()
         try:
             async with bound:
                 reply = await _run(self._connected(), script, self._key, *arguments)
         finally:
-            budget.left -= time.monotonic() - began
+            budget.left = bound.left
             del self._sending[bound]
             ended.set_result(None)
         if reply is None:
@@ -148,7 +147,7 @@ class Link:
             self._returning.cancel()
             await asyncio.wait((self._returning,))
         for bound in self._sending:
-            bound.reschedule(0.0)
+            bound.give_up()
         if self._sending:
             await asyncio.wait(self._sending.values(), timeout=CLOSING)
         await self._disconnect(used=True)
