@@ -34,9 +34,9 @@ class Patience:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._step:
-            self._step.cancel()
-            self.left -= max(0.0, min(asyncio.get_running_loop().time() - self._began, self._length))
+        assert self._step
+        self._step.cancel()
+        self.left -= max(0.0, min(asyncio.get_running_loop().time() - self._began, self._length))
         await self._bound.__aexit__(kind, error, trace)
 
     def _begin(self) -> None:

@@ -37,7 +37,6 @@ LATER = 250.0
 
 ANSWERS = {
     "large": "stream of 1 GB, events of 64 kB",
-    "comments": "stream of 1 GB, nothing but comments",
     "line": "one line of 50 MB",
     "tiny": "a million tiny events",
     "large+gzip": "gzip, inflates to 1 GB of events",

@@ -14,6 +14,9 @@ HOST = "filling.bench"
 #: Turns of a conversation.
 CONVERSATION = 20
 
+#: Words of reasoning in a turn.
+WORDS = 50
+
 
 def fill(url: str, turns: int) -> str:
     """Put turns of other conversations of the same tenant into a store. Returns what the store says of itself."""
@@ -28,16 +31,16 @@ async def _fill(url: str, turns: int) -> str:
     return f"{stats.turns} turns of {stats.conversations} conversations, {stats.bytes / 1e6:.1f} MB"
 
 
-async def put(store: Store, first: int, turns: int) -> None:
-    """Put the turns from `first` up to `turns` into a store."""
+async def put(store: Store, first: int, turns: int, words: int = WORDS) -> None:
+    """Put the turns from `first` up to `turns` into a store; the reasoning of each is so many words of ten letters."""
     key, rng = store.key, random.Random(turns)
     owner = Owner("deepseek", "deepseek-reasoner", "deepseek-reasoner")
     for number in range(first, turns):
         tenant, root = conversation(key, number // CONVERSATION)
         lineage = identity.digest(key, root, str(number % CONVERSATION))
         call = Call(f"call_00_filling{number:08}", "read_file", f'{{"path":"{number}.py"}}')
-        words = " ".join(f"{rng.getrandbits(40):x}" for _ in range(50))
-        turn = Turn((Piece(Kind.CALL, call=call),), {"reasoning_content": words}, words, ("reasoning_content",))
+        said = " ".join(f"{rng.getrandbits(40):x}" for _ in range(words))
+        turn = Turn((Piece(Kind.CALL, call=call),), {"reasoning_content": said}, said, ("reasoning_content",))
         store.put(
             Kept(
                 id=f"filling-{number}",

@@ -170,6 +170,8 @@ def _round(way: Way, sent: bytes, clients: int, quick: bool) -> None:
         spent = crowd.play([way.port] * clients, [[sent]] * clients, seconds, cpu, way.state)
     except Failed as fault:
         raise Failed(f"{way.title}: {fault}") from None
+    if spent.missed * 100 > len(spent.wholes):
+        raise Failed(f"{way.title}: {spent.missed} of {len(spent.wholes)} requests arrived without their reasoning")
     way.found.setdefault(clients, Spent()).add(spent)
     way.peak = family.peak() if way.pid else 0.0
 

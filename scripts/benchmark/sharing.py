@@ -33,41 +33,60 @@ LIMIT = 260
 #: Turns that the server has when it is looked at.
 SIZES, QUICK_SIZES = (1_000, 100_000), (1_000, 5_000)
 
-#: Agents at a time, turns of their conversations, and seconds that they ask.
+#: Agents at a time, and turns of their conversations.
 AGENTS, TURNS = 8, 12
+
+#: More of them than one proxy can serve.
+CROWD = 64
+
+#: Seconds that they ask.
 SECONDS, QUICK_SECONDS = 6.0, 2.0
 
 #: Conversations that are looked up.
 LOOKUPS, QUICK_LOOKUPS = 500, 100
 
+#: Turns with long reasoning, and its words.
+LONG, LONG_WORDS = 500, 1_000
+
 #: Turns that are put before they are waited for.
 PORTION = 5_000
 
 _MB = 512
+_FAR = 10_000_000
 
 
 @dataclass(frozen=True)
 class Held:
-    """What the server holds and how many seconds a lookup of a conversation takes."""
+    """What the server holds and how many seconds a lookup of a conversation takes.
+
+    `bytes_a_kb` is what a thousand bytes more of reasoning take.
+    """
 
     turns: int
     bytes_a_turn: float
+    bytes_a_kb: float
     cold: Sequence[float]
     warm: Sequence[float]
 
 
 @dataclass(frozen=True)
 class Load:
-    """One run of the agents."""
+    """One run of the agents.
+
+    `missed` are requests that left without their reasoning, `away` says how often a proxy took the server for gone.
+    """
 
     store: str
     turns: int
     proxies: int
+    agents: int
     exchanges: int
     rate: float
     p50: float
     p99: float
     proxy_cpu: float
+    missed: int
+    away: int
     scripts: float = 0.0
     script_us: float = 0.0
     commands: float = 0.0
@@ -95,6 +114,7 @@ def main(arguments: Sequence[str]) -> int:
             facts += f"; {stage.server_version()}"
             restored = stage.teach()
             loads.append(stage.load("sqlite", 0, [stage.alone]))
+            loads.append(stage.load("redis", 0, stage.proxies[:1], CROWD))
             for turns in QUICK_SIZES if options.quick else SIZES:
                 course.say(f"{turns} turns")
                 held.append(stage.fill(turns))
@@ -147,14 +167,15 @@ class _Stage:
         found = [crowd.once(self.proxies[1].port, request(self._upstream.port, t.bodies["none"])) for t in self._talks]
         return sum(found)
 
-    def load(self, store: str, turns: int, proxies: Sequence[Proxy]) -> Load:
-        """Have the agents ask through these proxies, as many through each."""
+    def load(self, store: str, turns: int, proxies: Sequence[Proxy], agents: int = AGENTS) -> Load:
+        """Have agents ask through these proxies, as many through each."""
         families = [Family(proxy.pid) for proxy in proxies]
-        ports = [proxies[number % len(proxies)].port for number in range(AGENTS)]
-        sent = [[request(self._upstream.port, talk.bodies["none"])] for talk in self._talks]
+        ports = [proxies[number % len(proxies)].port for number in range(agents)]
+        asked = [[request(self._upstream.port, talk.bodies["none"])] for talk in self._talks]
+        sent = [asked[number % len(asked)] for number in range(agents)]
         seconds = QUICK_SECONDS if self._quick else SECONDS
         crowd.play(ports, sent, 0.5, state=TURNS)  # what is met for the first time is not counted
-        before = self._counts()
+        before, gone = self._counts(), sum(_away(proxy) for proxy in proxies)
         spent = crowd.play(ports, sent, seconds, lambda: sum(family.cpu() for family in families), TURNS)
         number = len(spent.wholes)
         told = [(after - first) / number for first, after in zip(before, self._counts(), strict=True)]
@@ -163,11 +184,14 @@ class _Stage:
             store,
             turns,
             len(proxies),
+            agents,
             number,
             spent.rate,
             percentile(spent.wholes, 50),
             percentile(spent.wholes, 99),
             spent.cpu / number * 1e3,
+            spent.missed,
+            sum(_away(proxy) for proxy in proxies) - gone,
             scripts,
             busy / scripts if scripts else 0.0,
             commands,
@@ -191,15 +215,27 @@ class _Stage:
         finally:
             await store.close()
         took = (self._memory() - before) / (turns - first)
+        more = await self._longer(took, turns)
         store = self._open()  # which has read nothing yet
         try:
             rng, number = random.Random(turns), QUICK_LOOKUPS if self._quick else LOOKUPS
             chosen = [rng.randrange(turns // filling.CONVERSATION) for _ in range(number)]
             asked = [filling.keys(store.key, one) for one in dict.fromkeys(chosen)]
             await store.stats()
-            return Held(stats.turns, took, await _look(store, asked), await _look(store, asked))
+            return Held(stats.turns, took, more, await _look(store, asked), await _look(store, asked))
         finally:
             await store.close()
+
+    async def _longer(self, took: float, turns: int) -> float:
+        """Put turns with more reasoning, far behind the others. What a thousand bytes more of it take."""
+        before, first = self._memory(), _FAR + turns
+        store = self._open()
+        try:
+            await filling.put(store, first, first + LONG, LONG_WORDS)
+        finally:
+            await store.close()
+        letters = (LONG_WORDS - filling.WORDS) * 11
+        return ((self._memory() - before) / LONG - took) / letters * 1000
 
     def _open(self) -> Store:
         return open_store(self._server.url, ttl=7 * 86_400.0, max_bytes=_MB * 1_000_000, on_fault=print)
@@ -226,6 +262,10 @@ class _Stage:
         return dict(line.split(":", 1) for line in said.split("\r\n") if ":" in line)
 
 
+def _away(proxy: Proxy) -> int:
+    return proxy.log().count("until it is back")
+
+
 async def _look(store: Store, asked: Sequence[Keys]) -> list[float]:
     spent = []
     for keys in asked:
@@ -243,7 +283,18 @@ async def _look(store: Store, asked: Sequence[Keys]) -> list[float]:
 def _show(restored: int, held: Sequence[Held], loads: Sequence[Load]) -> None:
     print(f"\nCaptured at one proxy, restored by the other: {restored} of {AGENTS * TURNS} turns.")
     table.show(
-        ("store", "turns", "proxies", "exchanges", "a second", "p50", "p99", "proxy CPU each"),
+        (
+            "store",
+            "turns",
+            "proxies",
+            "agents",
+            "exchanges",
+            "a second",
+            "p50",
+            "p99",
+            "proxy CPU each",
+            "not restored",
+        ),
         [tuple(_loaded(load)) for load in loads],
     )
     table.show(
@@ -260,26 +311,26 @@ def _show(restored: int, held: Sequence[Held], loads: Sequence[Load]) -> None:
                 f"{load.sent:,.0f}",
             )
             for load in loads
-            if load.store == "redis"
+            if load.store == "redis" and load.turns
         ],
     )
     table.show(
-        ("Redis holds", "memory a turn", "lookup, first, p50", "p99", "again, p50", "p99"),
+        ("Redis holds", "memory a turn", "a kB more", "lookup, first, p50", "p99", "again, p50", "p99"),
         [
             (
                 f"{one.turns:,} turns",
                 f"{one.bytes_a_turn:,.0f} bytes",
+                f"{one.bytes_a_kb:,.0f} bytes",
                 *(f"{percentile(times, at):.2f} ms" for times in (one.cold, one.warm) for at in (50, 99)),
             )
             for one in held
         ],
     )
+    print(f"Agents' requests have 57 kB and {TURNS} turns without their reasoning, all of which is restored; streamed")
     print(
-        f"{AGENTS} agents with requests of 57 kB, {TURNS} turns without their reasoning, all of which is restored, and"
+        "answers of 120 events. A turn that Redis holds has a call and 550 bytes of reasoning; beside it what a kB more"
     )
-    print(
-        "streamed answers of 120 events. A lookup is of a conversation of 20 turns with a call each, by an idle client."
-    )
+    print("of it takes. A lookup is of a conversation of 20 such turns, by an idle client.")
     print("Everything is on one machine: with two proxies the cores are the limit, not Redis.")
     sys.stdout.flush()
 
@@ -288,8 +339,10 @@ def _loaded(load: Load) -> Iterator[str]:
     yield load.store
     yield f"{load.turns:,}"
     yield f"{load.proxies}"
+    yield f"{load.agents}"
     yield f"{load.exchanges}"
     yield f"{load.rate:.1f}"
     yield f"{load.p50:.1f} ms"
     yield f"{load.p99:.1f} ms"
     yield f"{load.proxy_cpu:.2f} ms"
+    yield f"{load.missed}"

@@ -136,6 +136,8 @@ def _at_work(proxy: Proxy, upstream: Service, body: bytes, state: int) -> tuple[
     idle = family.begin()
     sent = [request(upstream.port, body)]
     spent = crowd.play([proxy.port] * CLIENTS, [sent] * CLIENTS, SECONDS, state=state)
+    if spent.missed * 100 > len(spent.wholes):
+        raise crowd.Failed(f"{spent.missed} of {len(spent.wholes)} requests arrived without their reasoning")
     return idle, family.peak(), median(spent.wholes) * 1e3
 
 
