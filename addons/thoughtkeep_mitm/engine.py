@@ -32,6 +32,7 @@ from thoughtkeep_mitm.journal import Journal
 from thoughtkeep_mitm.rescues import Rescues, Sent
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.telling import Telling
+from thoughtkeep_store.patience import Patience
 
 # How long a request waits for the store, in seconds; then it goes as it came.
 FETCH_SECONDS = 1.0
@@ -157,7 +158,8 @@ class Engine:
         places = self._handovers.places(asked)
         notes = (*places, self.rescues.place(asked), switch.place_of(store.key, asked.trail.root))
         try:
-            return await asyncio.wait_for(store.fetch(replace(keys, notes=notes)), FETCH_SECONDS), places
+            async with Patience(FETCH_SECONDS):
+                return await store.fetch(replace(keys, notes=notes)), places
         except TimeoutError:
             exchange.journal.slow_store()
             return Facts(), places

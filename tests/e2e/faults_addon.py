@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -68,6 +69,10 @@ class Faults:
                 raise RuntimeError(SECRET)
             if self.armed == f"{name} hangs":
                 await asyncio.sleep(60)
+            if self.armed == f"{name} is heard late":
+                for _ in range(6):  # rounds of the loop, each of which is long, as under many requests at a time
+                    asyncio.get_running_loop().call_soon(time.sleep, 0.3)
+                    await asyncio.sleep(0)
             return await inner(*args)
 
         setattr(owner, name, failing)
