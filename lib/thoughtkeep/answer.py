@@ -14,7 +14,8 @@ from thoughtkeep.decode import STEP, Undecodable, decoder
 from thoughtkeep.formats import Assembler
 from thoughtkeep.jsonarray import ArrayDecoder
 from thoughtkeep.jsontext import NotJson, loads_exact, strings
-from thoughtkeep.sse import Event, EventDecoder, Overlong
+from thoughtkeep.runs import Runs
+from thoughtkeep.sse import EventDecoder, Overlong
 from thoughtkeep.turns import Json, Turn
 
 # How many bytes wait before they are parsed.
@@ -52,6 +53,7 @@ class Answer:
     def __init__(self, assembler: Assembler, ends: re.Pattern[bytes], content_type: str, content_encoding: str) -> None:
         self.stopped = ""
         self._assembler = assembler
+        self._runs = Runs(assembler.alike)
         self._finds_end = ends.search
         self._is_sse = "event-stream" in content_type.lower()
         self._frames: EventDecoder | ArrayDecoder | None = None
@@ -110,7 +112,7 @@ class Answer:
                 self._pending.append(piece)
                 self._waiting += len(piece)
                 window = self._tail + piece if self._tail else piece
-                if _DONE in window or self._finds_end(window):
+                if window.find(_DONE) >= 0 or self._finds_end(window):  # `in` takes four times as long as `find`
                     self._ending = True
                     self._work()
                 elif self._ending:  # what bears the mark may be longer than a chunk
@@ -128,7 +130,7 @@ class Answer:
             try:
                 self._work()
                 if self._frames is not None:
-                    self._take(self._frames.close())
+                    self._take([item if isinstance(item, bytes) else item.data for item in self._frames.close()])
             except (ValueError, RecursionError) as fault:
                 self.stop(str(fault))
         return self._is_due()
@@ -173,16 +175,16 @@ class Answer:
                 self._frames, data = ArrayDecoder(), plain
             else:
                 self._frames = EventDecoder()
-        found = self._take(self._frames.feed(data))
+        frames = self._frames
+        found = self._take(frames.feed(data) if isinstance(frames, ArrayDecoder) else frames.data(data))
         if self._size >= self._next_look:
             self._look()
         return found
 
-    def _take(self, found: Sequence[Event | bytes]) -> bool:
-        texts = [item if isinstance(item, bytes) else item.data for item in found]
+    def _take(self, texts: list[bytes]) -> bool:
         if not texts:
             return False
-        events, done = _parse(texts)
+        events, done = _parse(self._runs.merge(texts))
         if events:
             self._assembler.feed(events)
         if done:

@@ -103,6 +103,37 @@ def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
         raise Unfit(f"the body cannot be walked: {type(fault).__name__}") from fault
 
 
+def spans(text: str, paths: Iterable[Path]) -> list[tuple[int, int]]:
+    """Where the values at these paths stand in a text, from its first character to the one behind its last.
+
+    Raises Unfit when there is no such value, or the text is no JSON.
+    """
+    root = _Node()
+    paths = list(paths)
+    for path in paths:
+        root.at(path)
+    found = []
+    try:
+        top = _scan(text, _space(text, 0), root)
+        for path in paths:
+            member = _member(top, path)
+            found.append((member.value, member.stop))
+    except Unfit:
+        raise
+    except (ValueError, IndexError, RecursionError) as fault:
+        raise Unfit(f"the text cannot be walked: {type(fault).__name__}") from fault
+    return found
+
+
+def _member(tree: _Container, path: Path) -> _Member:
+    for step in path[:-1]:
+        inner = tree.find(step).inner
+        if inner is None:
+            raise Unfit("a path leads into a plain value")
+        tree = inner
+    return tree.find(path[-1])
+
+
 def _space(text: str, at: int) -> int:
     if at < len(text) and text[at] > " ":  # as nearly always
         return at

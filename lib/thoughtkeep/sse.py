@@ -44,24 +44,43 @@ class EventDecoder:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that end in `data`. Raises Overlong when too many bytes wait for a blank line."""
+        return self._events(self._blocks(data))
+
+    def data(self, data: bytes) -> list[bytes]:
+        """Only the data of these events: the same as `feed` at a third of its price, where events are all alike."""
+        blocks = self._blocks(data)
+        if blocks.startswith(b"data: "):
+            found = blocks[6:].split(b"\n\ndata: ")
+            if blocks.count(b"\n") == 2 * (len(found) - 1):
+                return found
+        return [event.data for event in self._events(blocks)]
+
+    def _blocks(self, data: bytes) -> bytes:
+        """What ended in `data`, up to its last blank line and without that."""
         pending = self._pending
         # The blank line may begin with the last byte that was here before.
         searched = max(0, len(pending) - 1)
         pending += self._with_lf(data)
         end = pending.rfind(_BLANK, searched)
-        events: list[Event] = []
+        blocks = b""
         if end >= 0:
-            events = self._events(bytes(pending[:end]))
+            blocks = bytes(pending[:end])
             del pending[: end + 2]
         if len(pending) > self._limit:
             raise Overlong(f"an event of more than {self._limit} bytes")
-        return events
+        return self._without_bom(blocks) if end >= 0 else b""
 
     def close(self) -> list[Event]:
         """The event that the stream ended in, if any: it may lack its blank line, and it may be cut off."""
         block = bytes(self._pending)
         self._pending.clear()
-        return self._events(block)
+        return self._events(self._without_bom(block))
+
+    def _without_bom(self, blocks: bytes) -> bytes:
+        if self._started:
+            return blocks
+        self._started = True
+        return blocks.removeprefix(_BOM)
 
     def _with_lf(self, data: bytes) -> bytes:
         if not data:
@@ -73,9 +92,6 @@ class EventDecoder:
         return rest
 
     def _events(self, blocks: bytes) -> list[Event]:
-        if not self._started:
-            self._started = True
-            blocks = blocks.removeprefix(_BOM)
         return [event for block in blocks.split(_BLANK) if (event := _event(block)) is not None]
 
 

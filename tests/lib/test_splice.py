@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thoughtkeep.splice import Unfit, apply
+from thoughtkeep.splice import Unfit, apply, spans
 from thoughtkeep.turns import END, Edit, Op, Path
 
 Json = Any
@@ -425,3 +425,35 @@ def test_whatever_is_asked_for_the_outcome_is_json_or_unfit(text: str, edits: li
 def test_an_object_that_moves_takes_along_what_is_added_to_it() -> None:
     edits = [Edit(Op.MOVE, ("a",), index=0, source=("b", 0)), Edit(Op.PUT, ("b", 0), key="new", value="x\ud800")]
     assert apply(b'{"a":[1],"b":[{"c": 2 }]}', edits) == b'{"a":[{"c": 2 ,"new":"x\\ud800"},1],"b":[]}'
+
+
+# -- where values stand -----------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=150)
+@given(BODIES, st.data())
+def test_what_stands_at_a_path_is_the_value_and_no_byte_more(text: str, data: st.DataObject) -> None:
+    value = parse(text)
+    inside = [path for path in places(value) if path]
+    asked = data.draw(st.lists(st.sampled_from(inside), max_size=4)) if inside else []
+    found = [text[start:stop] for start, stop in spans(text, asked)]
+    assert [parse(told) for told in found] == [value_at(value, path) for path in asked]
+    assert found == [told.strip() for told in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"a": 1}', ("b",)),
+        ('{"a": 1}', ("a", "b")),
+        ('{"a": [1]}', ("a", 1)),
+        ('{"a": {"b": 1}}', ("a", 0)),
+        ("5", ("a",)),
+        ('{"a": [', ("a", 0)),
+        ("", ("a",)),
+        ("[" * 100_000, (0,) * 100_000),
+    ],
+)
+def test_where_there_is_no_such_value_nothing_is_told(text: str, path: Path) -> None:
+    with pytest.raises(Unfit):
+        spans(text, [path])

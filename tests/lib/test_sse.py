@@ -88,8 +88,12 @@ each_stream = pytest.mark.parametrize(("stream", "events"), STREAMS.values(), id
 
 
 def read(pieces: list[bytes]) -> list[Event]:
-    decoder = EventDecoder()
-    return [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
+    decoder, other = EventDecoder(), EventDecoder()
+    found = [event for piece in pieces for event in decoder.feed(piece)]
+    assert [data for piece in pieces for data in other.data(piece)] == [event.data for event in found]
+    last = decoder.close()
+    assert other.close() == last
+    return found + last
 
 
 def cut(data: bytes, borders: list[int]) -> list[bytes]:

@@ -1,7 +1,7 @@
 """What the engines know of a wire format: the two protocols that each module of this package fulfils."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -49,6 +49,13 @@ class Assembler(Protocol):
 
     def end(self) -> None:
         """The stream's own end mark was seen (`[DONE]`)."""
+
+    def alike(self, event: Json) -> Mapping[Path, bool] | None:
+        """Which texts and numbers may differ in events that come one after the other and amount to a single one.
+
+        With True where the texts add up, with False where the last one counts. All else must be as in this event. None
+        where each event counts for itself.
+        """
 
     @property
     def ended(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thoughtkeep.formats.chat_calls import OpenCalls
-from thoughtkeep.formats.merge import add_block, add_entry
+from thoughtkeep.formats.merge import add_block, add_entry, changing
 from thoughtkeep.identity import content_digest, think_tag
 from thoughtkeep.jsontext import arguments, settled, strings
 from thoughtkeep.profiles import ENTRIES, FURNITURE, PROSE, Profile
@@ -70,6 +70,10 @@ def is_prose_only(key: str, value: Json) -> bool:
         isinstance(entry, dict) and not any(entry.get(name) for name in ("signature", "data", "encrypted_content"))
         for entry in value
     )
+
+
+# The keys of an entry of `reasoning_details` that holds words only.
+_PROSE_ENTRY = frozenset(("type", "text", "summary", "thinking", "index", "id", "format", "signature"))
 
 
 @dataclass(slots=True)
@@ -235,6 +239,24 @@ def _entry_words(state: Mapping[str, Json]) -> str:
     return "".join(word for word in words if isinstance(word, str))
 
 
+def _growing(key: str, value: Json) -> list[Path] | None:
+    """The texts of a key of a delta that the next delta may go on with; None where it says anything else."""
+    if isinstance(value, str) and key in ("content", *PROSE):
+        return [(key,)]
+    if value in (None, "", []) or (key in FURNITURE and key not in ("content", "tool_calls", "refusal")):
+        return []
+    entry = value[0] if isinstance(value, list) and len(value) == 1 else None
+    if not isinstance(entry, dict):
+        return None
+    if key in ENTRIES and entry.keys() <= _PROSE_ENTRY and not entry.get("signature"):
+        return [(key, 0, name) for name in ("text", "summary", "thinking") if isinstance(entry.get(name), str)]
+    if key == "tool_calls" and isinstance(entry.get("index"), int) and not entry.get("id"):
+        inner = entry.get("function")
+        if isinstance(inner, dict) and not inner.get("name") and isinstance(inner.get("arguments"), str):
+            return [(key, 0, "function", "arguments")]
+    return None
+
+
 class ChatAssembler:
     """Puts chat completions together: deltas of a stream, or the messages of a plain answer."""
 
@@ -293,6 +315,28 @@ class ChatAssembler:
     def end(self) -> None:
         """See Assembler."""
         self._done = True
+
+    def alike(self, event: Json) -> Mapping[Path, bool] | None:
+        """See Assembler: deltas of one choice that only say more of the same."""
+        if self._profile.cumulative or not isinstance(event, dict) or event.get("error"):
+            return None
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+        if not isinstance(choice, dict) or choice.get("message") or choice.get("finish_reason"):
+            return None
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) or any(delta.get(opaque) for _, opaque in self._profile.pairs):
+            return None
+        grows: list[Path] = []
+        for key, value in delta.items():
+            more = _growing(key, value)
+            if more is None:
+                return None
+            grows += more
+        if not grows:
+            return None
+        said = {("choices", 0, "delta", *path): True for path in grows}
+        return {**said, **changing(event, "created", "obfuscation", "usage")}
 
     @property
     def ended(self) -> bool:

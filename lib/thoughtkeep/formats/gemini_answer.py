@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from thoughtkeep.formats.merge import changing
 from thoughtkeep.identity import content_digest
 from thoughtkeep.jsontext import Growing, arguments, settled
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
@@ -19,6 +20,9 @@ _CONTENT = frozenset(
     "file_data executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call "
     "toolResponse tool_response videoMetadata video_metadata".split()
 )
+
+# What a part holds that is nothing but words.
+_PLAIN = frozenset(("text", "thought"))
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 
@@ -128,8 +132,7 @@ class _Candidate:
     def _continues(self, part: Mapping[str, Json]) -> bool:
         """Whether a text only lengthens the one before it: same kind, and neither carries anything else."""
         last = self.parts[-1] if self.parts else {}
-        plain = {"text", "thought"}
-        if not isinstance(last.get("text"), (str, Growing)) or not (last.keys() <= plain and part.keys() <= plain):
+        if not isinstance(last.get("text"), (str, Growing)) or not (last.keys() <= _PLAIN and part.keys() <= _PLAIN):
             return False
         return bool(last.get("thought")) == bool(part.get("thought"))
 
@@ -214,6 +217,26 @@ class GeminiAssembler:
         if reason:
             self.reason = str(reason)
             have.finished = True
+
+    def alike(self, event: Json) -> Mapping[Path, bool] | None:
+        """See Assembler: texts and thoughts of one candidate that only go on."""
+        wrapped = isinstance(event, dict) and isinstance(event.get("response"), dict)
+        inner = event["response"] if wrapped else event
+        if not isinstance(inner, dict) or inner.get("error"):
+            return None
+        top: Path = ("response",) if wrapped else ()
+        candidates = inner.get("candidates")
+        candidate = candidates[0] if isinstance(candidates, list) and len(candidates) == 1 else None
+        if not isinstance(candidate, dict) or candidate.get("finishReason") or candidate.get("finish_reason"):
+            return None
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
+        part = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
+        if not isinstance(part, dict) or not part.keys() <= _PLAIN or not isinstance(part.get("text"), str):
+            return None
+        counts = changing(inner, "usageMetadata", "usage_metadata")
+        said: dict[Path, bool] = {(*top, "candidates", 0, "content", "parts", 0, "text"): True}
+        return said | {(*top, *path): joined for path, joined in counts.items()}
 
     def end(self) -> None:
         """See Assembler. Google's streams have no end mark; a gateway may add one, which says nothing."""

@@ -4,8 +4,10 @@ The texts of what is joined here are `Growing` until they are settled.
 Never a generic merge of dicts: a ciphertext glued to another, or a summary to a ciphertext, is worth nothing.
 """
 
+from collections.abc import Mapping
+
 from thoughtkeep.jsontext import Growing
-from thoughtkeep.turns import Json
+from thoughtkeep.turns import Json, Path
 
 # Fields that come in pieces and are joined.
 _GROWING = ("text", "summary", "thinking")
@@ -105,3 +107,18 @@ def _fresh(piece: Json) -> Json:
             add_block(blocks, inner)
         return blocks
     return piece
+
+
+def changing(event: Mapping[str, Json], *keys: str) -> dict[Path, bool]:
+    """The texts and numbers under some keys of an event, of which the last one counts (see Assembler.alike)."""
+    found: dict[Path, bool] = {}
+    unseen: list[tuple[Path, Json]] = [((key,), event.get(key)) for key in keys]
+    while unseen:
+        path, value = unseen.pop()
+        if isinstance(value, dict):
+            unseen += [((*path, key), inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            unseen += [((*path, number), inner) for number, inner in enumerate(value)]
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            found[path] = False
+    return found

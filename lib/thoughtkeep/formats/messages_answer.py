@@ -13,6 +13,9 @@ _CALL_KEYS = frozenset(("type", "id", "name", "input", "caller", "cache_control"
 # What makes up a thinking block: all of it must come back as it was issued.
 _THOUGHT_KEYS = ("thinking", "signature", "data")
 
+# What comes in pieces that are joined.
+_GROWING = ("text", "thinking", "partial_json")
+
 # What of a usage makes up the whole; what the cache took is not among the input (platform.claude.com "Prompt caching").
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
@@ -118,7 +121,7 @@ class MessagesAssembler:
         for key, value in delta.items():
             if key == "type":
                 continue
-            if key in ("text", "thinking", "partial_json") and isinstance(value, str):
+            if key in _GROWING and isinstance(value, str):
                 self._pieces[index].setdefault(key, []).append(value)
             elif key == "citation":
                 self._blocks[index].setdefault("citations", [])
@@ -147,6 +150,15 @@ class MessagesAssembler:
                 self._blocks[index] = block
                 self._closed.add(index)
         self._finished = True
+
+    def alike(self, event: Json) -> Mapping[Path, bool] | None:
+        """See Assembler: deltas of one block's text, thinking or arguments."""
+        delta = event.get("delta") if isinstance(event, dict) and event.get("type") == "content_block_delta" else None
+        if not isinstance(delta, dict):
+            return None
+        said = [key for key in delta if key != "type"]
+        grows = len(said) == 1 and said[0] in _GROWING and isinstance(delta[said[0]], str)
+        return {("delta", said[0]): True} if grows else None
 
     def end(self) -> None:
         """See Assembler. `message_stop` is the end; a `[DONE]` that a gateway adds says nothing."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from thoughtkeep.formats.merge import changing
 from thoughtkeep.identity import content_digest
 from thoughtkeep.jsontext import arguments, strings
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
@@ -139,6 +140,14 @@ class ResponsesAssembler:
             self.failed = True
         self._whole(response)
         self._finished = response.get("status") not in ("in_progress", "queued")
+
+    def alike(self, event: Json) -> Mapping[Path, bool] | None:
+        """See Assembler: deltas, of which nothing is taken, since each item comes whole when it is done."""
+        if not isinstance(event, dict) or event.get("error") or isinstance(event.get("output"), list):
+            return None
+        if not str(event.get("type")).endswith(".delta"):
+            return None
+        return changing(event, *(key for key in event if key not in ("type", "error", "output")))
 
     def end(self) -> None:
         """See Assembler. `response.completed` is the end; a `[DONE]` that a gateway adds says nothing."""
