@@ -43,7 +43,7 @@ class ChatFormat:
     ids: tuple[str, str] | None = ("id", "tool_call_id")
     unique_ids = False
     refs_bind = False
-    ends = re.compile(rb'"finish_reason"\s*:\s*"')
+    ends = re.compile(rb'"finish_reason"\s*:\s*[^\sn]')  # whatever is not null
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """See Format. Databricks' older path and Azure's name the model themselves."""

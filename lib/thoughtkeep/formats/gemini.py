@@ -34,7 +34,7 @@ class GeminiFormat:
     ids: tuple[str, str] | None = None
     unique_ids = False
     refs_bind = False
-    ends = re.compile(rb'"finish_?[rR]eason"\s*:\s*"')
+    ends = re.compile(rb'"finish_?[rR]eason"\s*:\s*[^\sn]')  # whatever is not null
 
     def endpoint(self, path: str, body: Json | None) -> Endpoint | None:
         """See Format. Code Assist names the model in its wrapper, the others in the path."""
