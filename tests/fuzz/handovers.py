@@ -8,7 +8,7 @@ from fuzz.wire import BORDER, Heard, Unread, Wire, hear, place
 from thoughtkeep import splice
 from thoughtkeep.handover.rewrite import part, rewrite
 from thoughtkeep.handover.transcript import transcript
-from thoughtkeep.turns import Edit, Who
+from thoughtkeep.turns import Ask, Edit, Who
 
 type Json = Any
 
@@ -42,16 +42,30 @@ def _judge(url: str, heard: Heard, border: int, role: str) -> None:
         hold(edits is None, "a summary is put where there is no user turn to keep")
         return
     transcript(parted.history)
+    _once(ask, border)
     sent = splice.apply(body, edits)
     hold_edits(body, edits, sent, heard.listed)
     after = hear(url, sent)
     texts = [u.text for u in after.ask.talk]
     hold(any(SUMMARY in text for text in texts), "the summary is not in the request")
+    stays = all(u.text in texts for u in ask.talk if u.who is Who.SYSTEM)
+    hold(stays, "words of the system are lost")
     for kept in (u for u in ask.talk if u.who is Who.USER and u.at in parted.kept):
         hold(any(kept.text in text for text in texts), "words of the latest user turn are lost")
     planned = Wire().ask(url, body, skip=True, start=border)
     hold_edits(body, both := [*edits, *planned.plan.edits], splice.apply(body, both), heard.listed)
     _stays(url, heard, border, role, edits)
+
+
+def _once(ask: Ask, border: int) -> None:
+    """What a summary has told is not told to the next one again."""
+    if not 0 < border < len(ask.said):
+        return
+    later = part(ask, len(ask.said), border)
+    places = [at for at, _ in ask.listed]
+    first = places.index(ask.said[border].messages[0].at)
+    for told in later.history if later else ():
+        hold(told.who is Who.USER or places.index(told.at) >= first, "what was summarised is told once more")
 
 
 def _stays(url: str, heard: Heard, border: int, role: str, edits: list[Edit]) -> None:

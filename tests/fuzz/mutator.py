@@ -102,6 +102,9 @@ class Mutator:
             return line
         if chance.random() < 0.5:
             told = told.replace("Infinity", "1e400")
+        if chance.random() < 0.05:  # a key twice
+            key = json.dumps(chance.choice(_KEYS)) + ":"
+            told = told.replace(key, f"{key}[0],{key}", 1)
         return line[:begin] + told.encode("utf-8", "replace")
 
     def _value(self, chance: random.Random, held: list[Json]) -> None:

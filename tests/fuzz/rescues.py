@@ -40,5 +40,4 @@ def _judge(url: str, body: bytes, fault: Fault) -> None:
         hold_said(heard.ask, after.ask, of_user=True)
         # On later turns only what was taken out then is taken out: of this request nothing is left to take.
         later = repair(Wire.key, after.ask, after.profile, fault, made.marks, skip=skip)
-        twice = splice.apply(sent, later.edits) if later.edits else sent
-        hold(hear(url, twice).json == after.json, "a repair repeated changes the request again")
+        hold(not later.edits, "of what was taken out something is left")

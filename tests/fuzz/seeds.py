@@ -304,6 +304,10 @@ def answer_seeds() -> dict[str, bytes]:
     }
 
 
+# What JSON can say and no parser gives back the same.
+_ODD = b'"odd":[12345678901234567890123,1.10,-0,"\\u0061\\/"],"odd":{"twice":1,"twice" : 2}, '
+
+
 def request_seeds() -> dict[str, bytes]:
     """Each answer at each place, and what clients make of it; the same where the provider changes."""
     found: dict[str, bytes] = {}
@@ -311,6 +315,10 @@ def request_seeds() -> dict[str, bytes]:
         for number, (first, later) in enumerate(_LATER[like]):
             for name, body in answers.items():
                 found[f"{place} {name} {number}"] = joined(place.encode(), text(first), body, text(later))
+        twice = text(later).replace(b'"type":', _ODD + b'"type":')
+        for key in (b'"role":', b'"tool_calls":', b'"parts":', b'"functionCall":', b'"content":', b'"input":'):
+            twice = twice.replace(key, key + b"[0]," + key)
+        found[f"{place} odd"] = joined(place.encode(), text(first), body, twice)
     for there in ("mistral", "openai", "google", "copilot"):
         first, later = _LATER["openrouter"][2]
         parts = text(first), CHAT_ANSWERS["details"], text({**later, "model": "gpt-5"})
