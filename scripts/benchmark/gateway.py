@@ -59,12 +59,19 @@ def install() -> None:
     try:
         for step in steps:
             subprocess.run(step, check=True, capture_output=True, text=True, timeout=MAKING)
-    except subprocess.CalledProcessError as error:
-        tail = "\n".join(error.stderr.splitlines()[-8:])
-        raise Unavailable(f"litellm[proxy]=={VERSION} cannot be installed:\n{tail}") from None
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"litellm[proxy]=={VERSION} was not installed in {MAKING} seconds") from None
+    except BaseException as error:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        raise _unavailable(error) from None
     _MADE.touch()
+
+
+def _unavailable(error: BaseException) -> BaseException:
+    if isinstance(error, subprocess.CalledProcessError):
+        tail = "\n".join(error.stderr.splitlines()[-8:])
+        return Unavailable(f"litellm[proxy]=={VERSION} cannot be installed:\n{tail}")
+    if isinstance(error, subprocess.TimeoutExpired):
+        return Unavailable(f"litellm[proxy]=={VERSION} was not installed in {MAKING} seconds")
+    return error
 
 
 class Gateway:
