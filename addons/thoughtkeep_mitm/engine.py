@@ -24,6 +24,7 @@ from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.show.story import Mode, Story
 from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan
+from thoughtkeep.walk import Outlines
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.asked import Asked, read
 from thoughtkeep_mitm.control import MODE
@@ -80,6 +81,7 @@ class Engine:
         self.telling = Telling(runtime)
         self._handovers = Handovers(runtime)
         self._readings = Readings()
+        self._outlines = Outlines()
 
     def mode(self, flow: http.HTTPFlow) -> Mode:
         """What may be done to the requests of a flow."""
@@ -209,7 +211,8 @@ class Engine:
         edits = list(plan.edits)
         if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
             edits = [edit for edit in edits if edit.reason in NOT_ADDED]  # it did not fit with what we added
-        plain = splice.apply(body.plain, edits) if edits else body.plain
+        name = (exchange.asked.tenant, exchange.asked.trail.root)
+        plain = splice.apply(body.plain, edits, self._outlines, name) if edits else body.plain
         plain, more = self.rescues.heed(exchange.lessons, exchange.asked, plain)
         return plain, edits + more
 
@@ -249,9 +252,8 @@ class Engine:
 
     async def durable(self) -> None:
         """Wait a little for all that was kept to be durable."""
-        try:
-            await asyncio.wait_for(asyncio.shield(self.runtime.flushing()), FLUSH_SECONDS)
-        except TimeoutError:
+        writing = self.runtime.flushing()
+        if not writing.done() and not (await asyncio.wait((writing,), timeout=FLUSH_SECONDS))[0]:
             self.runtime.counts["slow_writes"] += 1  # it goes on being written; the client does not wait for it
 
     def end(self, flow: http.HTTPFlow, exchange: Exchange, status: str) -> None:

@@ -12,8 +12,8 @@ from itertools import groupby
 
 import orjson
 
-from thoughtkeep.splice import Unfit, spans
 from thoughtkeep.turns import Json, Path
+from thoughtkeep.walk import Unfit, spans
 
 # Fewer events than these are not worth it: a mould takes half a millisecond to make, and saves 5 µs an event.
 FEWEST = 32

@@ -2,66 +2,16 @@
 
 import json
 import re
-from dataclasses import replace
-from itertools import count
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsontexts import BODIES, Json, edits_to, parse, places, value_at
 
-from thoughtkeep.splice import Unfit, apply, spans
+from thoughtkeep.splice import Unfit, apply
 from thoughtkeep.turns import END, Edit, Op, Path
 
-Json = Any
-
-# -- texts as clients write them --------------------------------------------------------------------------------------
-
-SPACES = st.sampled_from(["", "", "", " ", "\n", "\t \r\n"])
-STRINGS = st.sampled_from(
-    ['"a"', '""', '"b c"', '"\\ud800"', '"\\u00e9"', '"é"', '"\\/\\n\\""', '"]}{[,:"', '"\\\\"', '"\u2028"', '"😀"']
-)
-NUMBERS = st.sampled_from(
-    ["0", "-0", "1", "1.10", "1e2", "-1.0E+2", "123456789012345678901234567890", "1" * 5000, "9.007199254740993e15"]
-)
-SCALARS = STRINGS | NUMBERS | st.sampled_from(["true", "false", "null"])
-KEYS = st.sampled_from(['"a"', '"b"', '"content"', '"\\u0061"', '"é"', '"\\ud800"', '"x y"', '""'])
-
-
-@st.composite
-def containers(draw: st.DrawFn, inner: st.SearchStrategy[str]) -> str:
-    """The text of an object (keys may repeat) or array around some texts, with white space anywhere."""
-    members = draw(st.lists(inner, max_size=4))
-    if draw(st.booleans()):
-        text = [f"{draw(SPACES)}{member}{draw(SPACES)}" for member in members]
-        return f"[{','.join(text) or draw(SPACES)}]"
-    text = [f"{draw(SPACES)}{draw(KEYS)}{draw(SPACES)}:{draw(SPACES)}{member}{draw(SPACES)}" for member in members]
-    return f"{{{','.join(text) or draw(SPACES)}}}"
-
-
-TEXTS = st.recursive(SCALARS, containers, max_leaves=12)
-BODIES = st.builds("{}{}{}".format, SPACES, containers(TEXTS), SPACES)
-
-
-def parse(text: str | bytes) -> Json:
-    """The value of a text, with numbers as the digits that they are written in."""
-    found: Json = json.loads(text, parse_int=lambda digits: (digits,), parse_float=lambda digits: (digits,))
-    return found
-
-
 # -- the naive way ----------------------------------------------------------------------------------------------------
-
-
-def value_at(value: Json, path: Path) -> Json:
-    for step in path:
-        value = value[step]
-    return value
-
-
-def places(value: Json, at: Path = ()) -> list[Path]:
-    """The paths of a value and of all within it."""
-    steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [at, *(place for step in steps for place in places(value[step], (*at, step)))]
 
 
 class Naive:
@@ -105,47 +55,10 @@ class Naive:
         return made
 
 
-@st.composite
-def edited(draw: st.DrawFn) -> tuple[str, list[Edit]]:
-    """A body and edits that fit it: several in one container, inside moved elements, at the end."""
-    text = draw(BODIES)
-    value = parse(text)
-    paths = places(value)
-    containing = [path for path in paths if isinstance(value_at(value, path), (dict, list))]
-    marks = count()
-    edits: list[Edit] = []
-    for _ in range(draw(st.integers(1, 5))):
-        at = draw(st.sampled_from(containing))
-        inner = value_at(value, at)
-        new = draw(st.sampled_from(["new", 2**70, {"k": ["\ud800", None]}, [], "é\n", 1.5]))
-        if isinstance(inner, dict):
-            kinds = [Op.PUT, Op.DROP, *([Op.REPLACE] if inner else [])]
-        else:
-            kinds = [Op.INSERT, Op.MOVE, *([Op.REPLACE, Op.REMOVE] if inner else [])]
-        op = draw(st.sampled_from(kinds))
-        steps = list(inner if isinstance(inner, dict) else range(len(inner)))
-        if op is Op.PUT:
-            edit = Edit(op, at, key=draw(st.sampled_from([*steps, "fresh", "\ud801"])), value=new)
-        elif op is Op.DROP:
-            edit = Edit(op, at, key=draw(st.sampled_from([*steps, "absent"])))
-        elif op in (Op.REPLACE, Op.REMOVE):
-            edit = Edit(op, (*at, draw(st.sampled_from(steps))), value=new)
-        else:
-            index = draw(st.sampled_from([*range(len(steps) + 1), END]))
-            edit = Edit(op, at, index=index, value=[next(marks), new])
-            sources = [path for path in paths if path and isinstance(path[-1], int) and at[: len(path)] != path]
-            if op is Op.MOVE and sources:
-                edit = replace(edit, source=draw(st.sampled_from(sources)), value=None)
-            else:
-                edit = replace(edit, op=Op.INSERT)
-        edits.append(edit)
-    return text, edits
-
-
 @settings(deadline=None, max_examples=200)
-@given(edited())
-def test_edits_to_the_text_are_the_edits_to_the_value(case: tuple[str, list[Edit]]) -> None:
-    text, edits = case
+@given(BODIES, st.data())
+def test_edits_to_the_text_are_the_edits_to_the_value(text: str, data: st.DataObject) -> None:
+    edits = data.draw(edits_to(text))
     expected = Naive(parse(text), edits).result()
     assert parse(apply(text.encode(), edits)) == expected
 
@@ -425,35 +338,3 @@ def test_whatever_is_asked_for_the_outcome_is_json_or_unfit(text: str, edits: li
 def test_an_object_that_moves_takes_along_what_is_added_to_it() -> None:
     edits = [Edit(Op.MOVE, ("a",), index=0, source=("b", 0)), Edit(Op.PUT, ("b", 0), key="new", value="x\ud800")]
     assert apply(b'{"a":[1],"b":[{"c": 2 }]}', edits) == b'{"a":[{"c": 2 ,"new":"x\\ud800"},1],"b":[]}'
-
-
-# -- where values stand -----------------------------------------------------------------------------------------------
-
-
-@settings(deadline=None, max_examples=150)
-@given(BODIES, st.data())
-def test_what_stands_at_a_path_is_the_value_and_no_byte_more(text: str, data: st.DataObject) -> None:
-    value = parse(text)
-    inside = [path for path in places(value) if path]
-    asked = data.draw(st.lists(st.sampled_from(inside), max_size=4)) if inside else []
-    found = [text[start:stop] for start, stop in spans(text, asked)]
-    assert [parse(told) for told in found] == [value_at(value, path) for path in asked]
-    assert found == [told.strip() for told in found]
-
-
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ('{"a": 1}', ("b",)),
-        ('{"a": 1}', ("a", "b")),
-        ('{"a": [1]}', ("a", 1)),
-        ('{"a": {"b": 1}}', ("a", 0)),
-        ("5", ("a",)),
-        ('{"a": [', ("a", 0)),
-        ("", ("a",)),
-        ("[" * 100_000, (0,) * 100_000),
-    ],
-)
-def test_where_there_is_no_such_value_nothing_is_told(text: str, path: Path) -> None:
-    with pytest.raises(Unfit):
-        spans(text, [path])
