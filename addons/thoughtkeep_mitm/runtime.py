@@ -106,7 +106,8 @@ class Runtime:
 
     def flushing(self) -> asyncio.Task[None]:
         """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
-        return self.spawn(self._flush(self.store()))
+        # It begins at once: every exchange waits for it, and a round of the event loop is much of that.
+        return self._hold(asyncio.Task(self._flush(self.store()), eager_start=True))
 
     async def _flush(self, store: Store) -> None:
         try:
@@ -129,7 +130,9 @@ class Runtime:
 
     def spawn[Result](self, work: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
         """Let something run on its own; the reference kept here keeps it alive."""
-        task = asyncio.get_running_loop().create_task(work)
+        return self._hold(asyncio.get_running_loop().create_task(work))
+
+    def _hold[Result](self, task: asyncio.Task[Result]) -> asyncio.Task[Result]:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

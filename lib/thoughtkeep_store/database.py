@@ -28,6 +28,9 @@ from .shelf import Entry
 CACHED_BYTES = 32 * 1024 * 1024
 CACHED_ORIGINS = 4096
 
+# Turns of which it is kept which conversation's row is theirs.
+CACHED_HOMES = 32_768
+
 # Bytes that a row takes beyond its record, and each mark of it.
 ROW_BYTES = 200
 MARK_BYTES = 45
@@ -71,6 +74,7 @@ class Database:
         self._skipped = skipped
         self._turns: Cache[Kept] = Cache(CACHED_BYTES)
         self._origins: Cache[records.Traced] = Cache(CACHED_ORIGINS)
+        self._homes: dict[str, int] = {}
 
     @contextmanager
     def transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
@@ -82,6 +86,7 @@ class Database:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
+            self._homes.clear()
             if self.connection.in_transaction:  # a full disk makes SQLite roll back by itself
                 self.connection.execute("ROLLBACK")
             raise
@@ -103,7 +108,7 @@ class Database:
         """
         found = Found()
         with self.transaction("DEFERRED"):
-            self._index.refresh(self.connection)
+            self._refresh()
             own = self._index.own(self.connection, question.own)
             others = self._index.shared(self.connection, question.shared, question.tenant)
             for number, kept in self._load_turns(own):
@@ -173,6 +178,7 @@ class Database:
 
     def delete(self, turns: Iterable[tuple[int, float, bytes]]) -> None:
         """Delete rows and their marks, given number, `made` and packed marks. The conversation is the caller's."""
+        self._homes.clear()  # numbers of conversations are used again
         for number, made, packed in turns:
             digests = _unpack(packed)
             marks = [(digest, made, number) for digest in digests]
@@ -203,13 +209,26 @@ class Database:
         return turn
 
     def _touch(self, touched: Mapping[str, float]) -> None:
+        self._refresh()
+        if len(self._homes) > CACHED_HOMES:
+            self._homes.clear()
         used: dict[int, float] = {}
         for id_, now in touched.items():
-            query = "SELECT conversation FROM turn WHERE name = ?"
-            if row := self.connection.execute(query, (self._name_of("turn", id_),)).fetchone():
-                used[row[0]] = max(now, used.get(row[0], now))
+            if id_ not in self._homes:
+                query = "SELECT conversation FROM turn WHERE name = ?"
+                row = self.connection.execute(query, (self._name_of("turn", id_),)).fetchone()
+                if row is None:
+                    continue
+                self._homes[id_] = row[0]
+            home = self._homes[id_]
+            used[home] = max(now, used.get(home, now))
         for number, now in used.items():
             self.connection.execute("UPDATE conversation SET used = max(used, ?) WHERE number = ?", (now, number))
+
+    def _refresh(self) -> None:
+        """Let go what was read and may have changed. Call it first in each transaction that relies on it."""
+        if self._index.refresh(self.connection):
+            self._homes.clear()
 
     def _load_turns(self, numbers: set[int]) -> Iterator[tuple[int, Kept]]:
         missing = []

@@ -43,12 +43,14 @@ class Index:
         self._version = 0
         self.digest: Callable[[Mark], int] = lru_cache(CACHED_MARKS)(self._digest)
 
-    def refresh(self, connection: sqlite3.Connection) -> None:
-        """Take note of what others wrote. Call it first in each transaction that looks."""
+    def refresh(self, connection: sqlite3.Connection) -> bool:
+        """Take note of what others wrote, and return whether they did. Call it in each transaction that looks."""
         (version,) = connection.execute("PRAGMA data_version").fetchone()
-        if version != self._version:
-            self._rows.clear()
-            self._version = version
+        if version == self._version:
+            return False
+        self._rows.clear()
+        self._version = version
+        return True
 
     def changed(self, digests: Iterable[int]) -> None:
         """Rows with these digests come or go: what was read of them is true no more."""
