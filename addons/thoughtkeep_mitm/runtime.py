@@ -107,7 +107,7 @@ class Runtime:
     def flushing(self) -> asyncio.Task[None]:
         """The durable write of all that was put, as a task that goes on when nobody waits for it any more."""
         # It begins at once: every exchange waits for it, and a round of the event loop is much of that.
-        return self._hold(asyncio.Task(self._flush(self.store()), eager_start=True))
+        return self._hold(asyncio.Task(self._flush(self.store()), loop=asyncio.get_running_loop(), eager_start=True))
 
     async def _flush(self, store: Store) -> None:
         try:
