@@ -23,7 +23,7 @@ from thoughtkeep.readings import Readings
 from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.show.story import Mode, Story
-from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan
+from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan, Turn
 from thoughtkeep.walk import Outlines
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.asked import Asked, read
@@ -52,6 +52,7 @@ class Exchange:
     began: float
     story: Story
     answer: Answer | None = None
+    brought: tuple[Owner, list[Turn]] | None = None
     kept: tuple[Kept, ...] = ()
     repaired: int = 0
     rescued: str = ""
@@ -230,10 +231,13 @@ class Engine:
             self.commit(exchange, answer)
 
     def commit(self, exchange: Exchange, answer: Answer) -> None:
-        """Put the turns into the store's memory; the same again where a later chunk amended them."""
+        """Put the turns into the store's memory; once more where a later chunk amended them."""
         asked = exchange.asked
         owner = Owner(asked.group, asked.ask.model, answer.served, answer.upstream)
         turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
+        if exchange.brought == (owner, turns):  # behind the end come counts and marks, as a rule
+            return
+        exchange.brought = owner, turns
         store = self.runtime.store()
         kept = keep(
             store.key,

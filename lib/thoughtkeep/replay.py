@@ -90,7 +90,8 @@ def _match(said: Sequence[Said], places: Sequence[Place], at: int, known: _Known
     here = known.at(place.lineage)
     same = [kept for kept in here if place.after in kept.after]
     if same and place.after != place.lineage:
-        return Match(max(same, key=lambda kept: _likeness(kept, told, place)), (at,))
+        best = same[0] if len(same) == 1 else max(same, key=lambda kept: _likeness(kept, told, place))
+        return Match(best, (at,))
     splits = [split for kept in here if (split := _split(kept, said, at))]
     if splits:  # answers of one place may begin alike: the one that is told to its end
         return max(splits, key=lambda split: (split.whole, len(split.said), *_likeness(split.kept, told, place)))

@@ -78,7 +78,7 @@ class Turn:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tool calls, in order."""
-        return tuple(piece.call for piece in self.pieces if piece.call)
+        return tuple([piece.call for piece in self.pieces if piece.call])
 
     @property
     def has_state(self) -> bool:
@@ -118,7 +118,7 @@ class Said:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tool calls, in order."""
-        return tuple(piece.call for piece in self.pieces if piece.call)
+        return tuple([piece.call for piece in self.pieces if piece.call])
 
 
 class Who(StrEnum):

@@ -91,8 +91,10 @@ class Forgetting:
 
     def hides(self, number: int, id_: str, tenant: str, root: str) -> bool:
         """Whether the turn in the row of that number is to be forgotten."""
+        if not self._orders:  # as nearly always
+            return False
         targets: tuple[Target, ...] = (Everything(), OneTurn(id_), Conversation(tenant, root))
-        return bool(self._orders) and any(number <= self.reach(target) for target in targets)
+        return any(number <= self.reach(target) for target in targets)
 
 
 class Forgets(ABC):

@@ -73,8 +73,9 @@ class Index:
 
     def _find(self, connection: sqlite3.Connection, query: str, limit: int, marks: Iterable[Mark]) -> list[_Rows]:
         found, missing = [], []
+        known = self._rows.peek
         for digest in map(self.digest, marks):
-            rows = self._rows.get(digest)
+            rows = known(digest)
             if rows is None:
                 missing.append(digest)
             elif rows:

@@ -138,7 +138,7 @@ def make(talks: Mapping[str, Talk], upstream: Upstream, quick: bool) -> list[Mea
         _one_by_one(upstream, QUICK_EVENTS if quick else EVENTS, rounds, 18 * share),
         _first(talks["first"], 10 if quick else 30, rounds, 5 * share),
     ]
-    for size, number, aim, seconds in (("60k", 30, 1.0, 3), ("1m", 12, 6.0, 5), ("10m", 3, None, 6)):
+    for size, number, aim, seconds in (("60k", 30, 1.0, 3), ("1m", 12, 6.0, 5), ("10m", 3, 60.0, 6)):
         exchanges = max(2, number // 3) if quick else number
         found += [_requests(talks[size], size, name, exchanges, aim, rounds, seconds * share) for name in _ECHOES]
     return found

@@ -116,3 +116,17 @@ def test_a_file_that_is_taken_away_at_run_time_is_said_once_and_the_proxy_goes_o
     good.unlink()
     assert all(goes_on(proxy) for proxy in proxies for _ in range(3))
     assert proxies[0].log().count("deleted or replaced") == 1
+
+
+def test_what_comes_behind_the_end_of_an_answer_does_not_have_it_written_again(tmp_path: Path) -> None:
+    """A row's number is never used again: the highest one counts how often a turn was written."""
+    path, talk = tmp_path / "state.sqlite3", Talk()
+    behind = [b'data: {"choices":[],"usage":{"total_tokens":%d}}\n\n' % number for number in range(5)]
+    with (
+        keeper(store=f"sqlite:///{path}") as proxy,
+        client(proxy, headers=talk.headers) as asking,
+        Upstream(lambda _, line: line.stream([*talk.events, *behind, b"data: [DONE]\n\n"])) as upstream,
+    ):
+        asking.post(upstream.url + talk.path, content=talk.first)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'turn'").fetchall() == [(1,)]
