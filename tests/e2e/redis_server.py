@@ -15,6 +15,7 @@ from types import TracebackType
 
 import pytest
 
+from databases import Databases
 from proxy import free_port
 
 #: Seconds that a server may take to begin and to end, and that it lives at most.
@@ -26,9 +27,6 @@ PROGRAM = next(filter(None, map(shutil.which, ("redis-server", "valkey-server"))
 #: For tests that need one.
 needs_server = pytest.mark.skipif(PROGRAM is None, reason="neither redis-server nor valkey-server is installed")
 
-#: Databases that a server has.
-_DATABASES = 16
-
 
 class RedisServer:
     """A server; use it as a context manager. `words` are further words for it. It forgets all when it is stopped."""
@@ -38,7 +36,7 @@ class RedisServer:
         self.folder = Path(tempfile.mkdtemp(prefix="strict-redis-"))
         self._words = words
         self._process: subprocess.Popen[bytes] | None = None
-        self._databases: dict[Path, int] = {}
+        self._databases = Databases()
 
     @property
     def url(self) -> str:
@@ -46,10 +44,10 @@ class RedisServer:
 
     def database(self, folder: Path) -> str:
         """The URL of a database for a test that has this folder: empty, when it is asked for first."""
-        if folder not in self._databases:
-            number = self._databases[folder] = len(self._databases) % _DATABASES
+        number, is_new = self._databases.of(folder)
+        if is_new:
             assert b"+OK" in self.say(f"SELECT {number}", "FLUSHDB")
-        return f"redis://127.0.0.1:{self.port}/{self._databases[folder]}"
+        return f"redis://127.0.0.1:{self.port}/{number}"
 
     def start(self) -> None:
         assert PROGRAM is not None

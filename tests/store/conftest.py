@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from e2e.redis_server import RedisServer, needs_server
+from thoughtkeep_store import redis_link, redis_store
 
 from .kit import Backend
 from .redis_fake import FakeRedis
@@ -53,3 +54,26 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 def file(tmp_path: Path) -> Backend:
     """The backend that is a file."""
     return Backend("sqlite", tmp_path)
+
+
+# -- a server that fails -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server() -> Iterator[FakeRedis]:
+    with FakeRedis() as running:
+        yield running
+
+
+@pytest.fixture
+def away(server: FakeRedis, tmp_path: Path) -> Backend:
+    """A backend whose server may be away."""
+    return Backend("fake redis", tmp_path, server)
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tried again is tried again soon."""
+    monkeypatch.setattr(redis_link, "RETRY_FIRST", 0.02)
+    monkeypatch.setattr(redis_link, "RETRY_MOST", 0.05)
+    monkeypatch.setattr(redis_store, "RETRY_FAILED", 0.05)

@@ -1,17 +1,27 @@
 """What the tests of the store share: turns to put, a clock to set, and all backends behind one way to open them."""
 
 import asyncio
+import os
+import signal
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import thoughtkeep_store
 from thoughtkeep.turns import Call, Kept, Keys, Kind, Owner, Piece, Turn
 from thoughtkeep_store import MemoryStore, SqliteStore, Store
 from thoughtkeep_store.redis_store import RedisStore
 from thoughtkeep_store.redis_url import address_of
+
+#: For processes of the tests' own.
+LIB = str(Path(thoughtkeep_store.__file__).parents[1])
+TESTS = str(Path(__file__).parents[1])
 
 WEEK = 7 * 86400.0
 PLENTY = 1 << 30
@@ -158,3 +168,44 @@ class Backend:
         assert self.server is not None
         address = address_of(self.server.database(self.folder))
         return RedisStore(address, ttl=ttl, max_bytes=max_bytes, clock=self.clock, on_fault=self.faults.append)
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    before = time.monotonic()
+    yield
+    assert time.monotonic() - before < seconds
+
+
+async def nothing_waits(store: Store) -> bool:
+    return (await store.stats()).pending == 0
+
+
+async def is_up(store: Store) -> bool:
+    assert isinstance(store, RedisStore)
+    store.touch([])
+    return store._link.up
+
+
+def words(backend: Backend) -> list[str]:
+    """What was told, without the server's name."""
+    return [fault.partition("/0: ")[2] for fault in backend.faults]
+
+
+def killed_after(folder: Path, imports: str, steps: str, *words: str) -> None:
+    """Run steps on the store in a folder, in a process of its own that is killed when they are done."""
+    script = (
+        f"import asyncio, sys, time; from pathlib import Path; {imports}\n"
+        "async def scenario():\n"
+        "    async with Backend('sqlite', Path(sys.argv[1])).open() as store:\n"
+        f"        {steps}; await store.flush()\n"
+        "        print('flushed', flush=True)\n"
+        "        time.sleep(60)\n"
+        "asyncio.run(scenario())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((LIB, TESTS))}
+    command = [sys.executable, "-c", script, str(folder), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "flushed\n"
+        process.send_signal(signal.SIGKILL)

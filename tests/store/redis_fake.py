@@ -13,6 +13,8 @@ from typing import Any
 from fakeredis import FakeServer, FakeStrictRedis
 from redis.exceptions import RedisError
 
+from databases import Databases
+
 # Seconds that a reply is held back at most.
 PATIENCE = 15.0
 
@@ -37,7 +39,7 @@ class FakeRedis:
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._connections: set[socket.socket] = set()
-        self._databases: dict[Path, int] = {}
+        self._databases = Databases()
 
     @property
     def url(self) -> str:
@@ -45,10 +47,10 @@ class FakeRedis:
 
     def database(self, folder: Path) -> str:
         """The URL of a database for a test that has this folder: empty, when it is asked for first."""
-        if folder not in self._databases:
-            number = self._databases[folder] = len(self._databases) % 16
+        number, is_new = self._databases.of(folder)
+        if is_new:
             FakeStrictRedis(server=self._server, db=number).flushdb()
-        return f"redis://127.0.0.1:{self.port}/{self._databases[folder]}"
+        return f"redis://127.0.0.1:{self.port}/{number}"
 
     def start(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)

@@ -1,25 +1,16 @@
 """The file forgets durably, leaves no byte of it on the disk, and what it cannot forget yet waits out of sight."""
 
 import asyncio
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
-import thoughtkeep_store
 from thoughtkeep_store import opening, sqlite
 from thoughtkeep_store.base import PER_CONVERSATION
 
 from .forgets import EVERY, content, each_way, figures, fill, held, require_gone, table, told
-from .kit import Backend, breaks, found, kept, keys, run, settled
-
-LIB = str(Path(thoughtkeep_store.__file__).parents[1])
-TESTS = str(Path(__file__).parents[1])
+from .kit import Backend, breaks, found, kept, keys, killed_after, run, settled
 
 
 @pytest.mark.parametrize("size", [30, 3000, 50_000])
@@ -220,24 +211,12 @@ def test_a_damaged_record_is_forgotten_like_any_other(file: Backend):
 @each_way
 def test_what_was_forgotten_stays_so_when_the_process_is_killed_after_the_flush(file: Backend, forget, request):
     way = request.node.callspec.id
-    script = (
-        "import asyncio, sys, time; from pathlib import Path; from store.kit import Backend\n"
-        "from store.forgets import WAYS, fill\n"
-        "async def scenario():\n"
-        "    async with Backend('sqlite', Path(sys.argv[1])).open() as store:\n"
-        "        fill(store)\n"
-        "        await store.flush()\n"
-        "        WAYS[sys.argv[2]](store)\n"
-        "        await store.flush()\n"
-        "        print('flushed', flush=True)\n"
-        "        time.sleep(60)\n"
-        "asyncio.run(scenario())\n"
+    killed_after(
+        file.folder,
+        "from store.kit import Backend; from store.forgets import WAYS, fill",
+        "fill(store); await store.flush(); WAYS[sys.argv[2]](store)",
+        way,
     )
-    command = [sys.executable, "-c", script, str(file.folder), way]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((LIB, TESTS))}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout.readline() == "flushed\n"
-        process.send_signal(signal.SIGKILL)
 
     async def scenario():
         async with file.open() as store:

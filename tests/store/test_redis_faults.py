@@ -1,12 +1,7 @@
 """A server that is away, hangs, refuses or answers nonsense: nobody waits long, nothing raises, and memory goes on."""
 
 import asyncio
-import socket
-import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,67 +10,20 @@ import redis
 from redis import exceptions
 
 from thoughtkeep_store import (
-    MemoryStore,
     Store,
-    check_url,
-    open_or_memory,
     open_store,
     redis_link,
     redis_scripts,
     redis_store,
 )
 from thoughtkeep_store import waiting as waiting_module
-from thoughtkeep_store.redis_link import Budget, reason
+from thoughtkeep_store.redis_link import Budget
 from thoughtkeep_store.redis_store import RedisStore
-from thoughtkeep_store.redis_url import address_of
 
-from .kit import PLENTY, WEEK, Backend, found, kept, keys, run, settled
+from .kit import PLENTY, WEEK, Backend, at_most, found, is_up, kept, nothing_waits, run, settled, words
 from .redis_fake import FakeRedis
 
-options = {"ttl": WEEK, "max_bytes": PLENTY, "on_fault": print}
-
-
-@pytest.fixture
-def server() -> Iterator[FakeRedis]:
-    with FakeRedis() as running:
-        yield running
-
-
-@pytest.fixture
-def away(server: FakeRedis, tmp_path: Path) -> Backend:
-    """A backend whose server may be away."""
-    return Backend("fake redis", tmp_path, server)
-
-
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tried again is tried again soon."""
-    monkeypatch.setattr(redis_link, "RETRY_FIRST", 0.02)
-    monkeypatch.setattr(redis_link, "RETRY_MOST", 0.05)
-    monkeypatch.setattr(redis_store, "RETRY_FAILED", 0.05)
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    before = time.monotonic()
-    yield
-    assert time.monotonic() - before < seconds
-
-
-async def nothing_waits(store: Store) -> bool:
-    return (await store.stats()).pending == 0
-
-
-async def is_up(store: Store) -> bool:
-    assert isinstance(store, RedisStore)
-    store.touch([])
-    return store._link.up
-
-
-def words(backend: Backend) -> list[str]:
-    """What was told, without the server's name."""
-    return [fault.partition("/0: ")[2] for fault in backend.faults]
-
+pytestmark = pytest.mark.usefixtures("soon")
 
 AWAY = "; turns are kept in memory until it is back"
 GONE = "it cannot be reached (Connection refused)" + AWAY
@@ -415,158 +363,6 @@ def test_much_is_written_in_small_steps(away: Backend, server: FakeRedis, monkey
     run(scenario())
 
 
-def test_nothing_is_left_when_it_is_closed(away: Backend, server: FakeRedis):
-    async def scenario():
-        for stops in (False, True):
-            store = away.open_server()
-            for n in range(200):
-                store.put(kept(f"t{n}"))
-            lookups = [asyncio.ensure_future(found(store, "lineage")) for _ in range(20)]
-            flushing = asyncio.ensure_future(store.flush())
-            await asyncio.sleep(0)
-            if stops:
-                server.stop()
-            await asyncio.gather(store.close(), store.close(), flushing, *lookups)
-            await asyncio.sleep(0)
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-            assert store._link._client is None
-            store.forget_all()
-            assert any("turns that were to be forgotten may still be in it" in told for told in words(away))
-            assert await store.lease("x", 1)
-
-    run(scenario())
-
-
-def test_lookups_that_wait_for_a_connection_when_it_is_closed_make_none(away: Backend, server: FakeRedis):
-    async def scenario():
-        store = away.open_server()
-        store.put(kept())
-        await store.flush()
-        server.hang()
-        lookups = [asyncio.ensure_future(found(store, "lineage")) for _ in range(3 * redis_link.CONNECTIONS)]
-        await asyncio.sleep(0.05)
-        pool = store._link._client.connection_pool
-        connections = [*pool._available_connections, *pool._in_use_connections]
-        assert len(connections) == redis_link.CONNECTIONS
-        with at_most(redis_store.FETCHING):
-            await store.close()
-        server.go_on()
-        assert [await lookup for lookup in lookups] == [[]] * len(lookups)
-        assert not any(connection.is_connected for connection in connections)
-
-    run(scenario())
-
-
-def test_a_turn_that_moves_away_while_it_is_looked_for_is_not_found_where_it_was(away: Backend, monkeypatch):
-    async def scenario():
-        async with away.open() as store:
-            store.put(kept("t1"))
-            store.put(kept("t2"))
-            await store.flush()
-            store.put(kept("t1", root="elsewhere"))
-            look = store._turns.conversation
-
-            async def crossed(*asked):
-                reply = await look(*asked)
-                await store.flush()
-                return reply
-
-            monkeypatch.setattr(store._turns, "conversation", crossed)
-            assert [turn.id for turn in await store.conversation("alice", "root")] == ["t2"]
-
-    run(scenario())
-
-
-def test_a_lookup_does_not_go_on_for_ever_where_turns_are_written_all_the_time(away: Backend, monkeypatch):
-    async def scenario():
-        async with away.open() as store:
-            look, looks = store._turns.conversation, []
-
-            async def crossed(*asked):
-                looks.append(len(looks))
-                reply = await look(*asked)
-                store.put(kept(f"t{len(looks)}"))
-                await store.flush()
-                return reply
-
-            monkeypatch.setattr(store._turns, "conversation", crossed)
-            assert [turn.id for turn in await store.conversation("alice", "root")] == ["t1", "t2"]
-
-    run(scenario())
-
-
-def test_a_step_that_is_given_up_at_the_end_is_no_fault_of_who_waits_for_it(away: Backend, server: FakeRedis):
-    async def scenario():
-        async with away.open() as store:
-            server.hang()
-            store.put(kept())
-            flushing = asyncio.ensure_future(store.flush())
-            await asyncio.sleep(0.05)
-            store._step.cancel()
-            await flushing
-            store._closed = True
-            await asyncio.sleep(0.01)
-            store._closed = False
-            server.go_on()
-
-    run(scenario())
-
-
-def test_lookups_that_are_given_up_leave_the_connections_as_they_were(away: Backend, server: FakeRedis):
-    async def scenario():
-        async with away.open() as store:
-            store.put(kept())
-            await store.flush()
-            for n in range(30):
-                looking = asyncio.ensure_future(store.fetch(keys("lineage", f"l{n}")))
-                await asyncio.sleep(0.001 * (n % 5))
-                looking.cancel()
-            for _ in range(20):
-                assert await found(store, "lineage") == ["t1"]
-
-    run(scenario())
-    assert away.faults == []
-
-
-def test_a_turn_that_is_forgotten_while_it_is_looked_for_is_not_found(away: Backend, monkeypatch):
-    async def scenario():
-        async with away.open() as store:
-            store.put(kept())
-            store.put(kept("t2"))
-            await store.flush()
-            send, calls = store._link.send, []
-
-            async def forgetting(budget, script, *more):
-                reply = await send(budget, script, *more)
-                calls.append(script)
-                if len(calls) == 1:
-                    store.forget_turns(["t1"])
-                return reply
-
-            monkeypatch.setattr(store._link, "send", forgetting)
-            assert await found(store, "lineage") == ["t2"]
-
-    run(scenario())
-
-
-def test_figures_are_told_also_where_turns_are_put_all_the_time(away: Backend, monkeypatch):
-    async def scenario():
-        async with away.open() as store:
-            send, asked = store._link.send, []
-
-            async def busy(budget, script, *more):
-                if script == redis_scripts.COUNT:
-                    asked.append(script)
-                    store.put(kept(f"t{len(asked)}"))
-                    await asyncio.wait((store._step,))
-                return await send(budget, script, *more)
-
-            monkeypatch.setattr(store._link, "send", busy)
-            assert (await store.stats()).turns == 3
-
-    run(scenario())
-
-
 def test_nothing_is_sent_to_a_server_that_is_away(away: Backend, server: FakeRedis):
     async def scenario():
         async with away.open() as store:
@@ -599,112 +395,3 @@ def test_without_an_event_loop_it_waits_for_one(away: Backend, server: FakeRedis
                 await store.close()
 
         run(later())
-
-
-untrusted = ssl.SSLError(1, "secret")
-untrusted.reason = "WRONG_VERSION_NUMBER"
-
-
-def caused(error: Exception, cause: Exception) -> Exception:
-    error.__context__ = cause
-    return error
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (exceptions.BusyLoadingError("x"), "it is still loading its data"),
-        (exceptions.OutOfMemoryError("x"), "its memory is full"),
-        (exceptions.ReadOnlyError("x"), "it is a replica that cannot be written"),
-        (exceptions.NoPermissionError("x"), "it does not permit its user what is needed"),
-        (exceptions.TimeoutError("x"), "it does not answer"),
-        (TimeoutError(), "it does not answer"),
-        (exceptions.ConnectionError("secret"), "it cannot be reached"),
-        (caused(exceptions.ConnectionError("secret"), OSError(2, "secret")), "it cannot be reached (No such file or "),
-        (caused(exceptions.ConnectionError("secret"), OSError("secret")), "it cannot be reached"),
-        (caused(exceptions.ConnectionError("x"), socket.gaierror(-2, "x")), "its host is not known"),
-        (caused(exceptions.ConnectionError("x"), untrusted), "there is no secure connection to it"),
-        (KeyError("secret"), "it answers nonsense (KeyError)"),
-    ],
-)
-def test_errors_by_what_they_mean(error: Exception, told: str):
-    assert reason(error).startswith(told)
-    assert "secret" not in reason(error)
-
-
-GOOD = {
-    "redis://localhost": "redis localhost:6379/0",
-    "redis://localhost/": "redis localhost:6379/0",
-    "redis://user:p%40ss@example.com:7000/3": "redis example.com:7000/3",
-    "rediss://:secret@example.com/1?ssl_ca_certs=/ca.pem&ssl_check_hostname=no": "redis example.com:6379/1",
-    "redis://[::1]:7000?db=2": "redis [::1]:7000/2",
-    "redis://localhost/007": "redis localhost:6379/7",
-    "unix:///run/redis.sock": "redis /run/redis.sock",
-    "unix://user:secret@/run/redis.sock?db=4": "redis /run/redis.sock 4",
-}
-
-
-@pytest.mark.parametrize("url", GOOD)
-def test_an_address_has_a_name_without_secrets(url: str):
-    check_url(url)
-    address = address_of(url)
-    assert address.name == GOOD[url]
-    assert redis_link._client(address).connection_pool.make_connection() is not None
-    assert "secret" not in repr(address)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis:",
-        "redis://",
-        "redis:///0",
-        "redis://:secret@",
-        "redis://host:secret/0",
-        "redis://user:se/cret@host/0",
-        "redis://host/secret",
-        "redis://host/0/1",
-        "redis://host/0#secret",
-        "redis://host/0?secret",
-        "redis://host/0?timeout=secret",
-        "redis://host/0?ssl_ca_certs=secret",
-        "rediss://host/0?ssl_cert_reqs=secret",
-        "redis://host/0?db=1",
-        "redis://host?db=1&db=2",
-        "redis://host/-1",
-        "redis://[::1/0?secret",
-        "unix:secret",
-        "unix://secret/path",
-        "unix:///",
-        "unix:///path?db=secret",
-    ],
-)
-def test_a_bad_address_is_refused_and_the_form_told(url: str):
-    attempts: tuple[Callable[[], object], ...] = (
-        lambda: open_store(url, **options),
-        lambda: check_url(url),
-        lambda: open_or_memory(url, **options),
-    )
-    for attempt in attempts:
-        with pytest.raises(
-            ValueError, match=r"not a store: \w+:… is not of the form redis://\[user:password@\]"
-        ) as error:
-            attempt()
-        assert "secret" not in str(error.value)
-        assert "cret" not in str(error.value)
-        assert error.value.__context__ is None or "secret" not in str(error.value.__context__)
-
-
-def test_without_the_client_it_is_said_how_to_install_it(monkeypatch):
-    monkeypatch.setattr("thoughtkeep_store.redis_url.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'^redis:… needs the client for Redis: pip install "redis>=8,<9"$'):
-        check_url("redis://user:secret@host/0")
-    check_url("memory:")
-
-
-def test_a_server_is_opened_by_its_url(server: FakeRedis):
-    store, warning = open_or_memory(server.url, **options)
-    assert warning is None
-    assert isinstance(store, RedisStore)
-    assert not isinstance(store, MemoryStore)
-    run(store.close())
