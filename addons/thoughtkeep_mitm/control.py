@@ -2,6 +2,8 @@
 
 from mitmproxy import http
 
+from thoughtkeep.show.story import Mode
+from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.guard import guarded
 from thoughtkeep_mitm.runtime import Runtime
 
@@ -14,6 +16,14 @@ MODE = "thoughtkeep_mode"
 # Where those of `x-thoughtkeep-switch-from` (a model) and `x-thoughtkeep-handover` (`skip`) are.
 SWITCH_FROM = "thoughtkeep_switch_from"
 HANDOVER = "thoughtkeep_handover"
+
+
+def mode_of(runtime: Runtime, flow: http.HTTPFlow) -> Mode:
+    """What may be done to the requests of a flow: as its client says, or else the option."""
+    wish: Mode = flow.metadata.get(MODE, runtime.settings.replay)
+    if not flow.live or wish == "off" or not runtime.concerns(flow):
+        return "off"
+    return "signed" if wish == "on" and traffic.is_signed(flow.request) else wish
 
 
 class ControlHeaders:

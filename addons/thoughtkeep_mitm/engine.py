@@ -13,7 +13,7 @@ from uuid import uuid4
 from mitmproxy import http
 
 from thoughtkeep import splice
-from thoughtkeep.answer import Answer
+from thoughtkeep.answer import Answer, answer_of
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.handover import switch
 from thoughtkeep.handover.outcome import Outcome
@@ -27,7 +27,6 @@ from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan, Turn
 from thoughtkeep.walk import Outlines
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.asked import Asked, read
-from thoughtkeep_mitm.control import MODE
 from thoughtkeep_mitm.handovers import Handovers, Request
 from thoughtkeep_mitm.journal import Journal
 from thoughtkeep_mitm.rescues import Rescues, Sent
@@ -83,13 +82,6 @@ class Engine:
         self._handovers = Handovers(runtime)
         self._readings = Readings()
         self._outlines = Outlines()
-
-    def mode(self, flow: http.HTTPFlow) -> Mode:
-        """What may be done to the requests of a flow."""
-        wish: Mode = flow.metadata.get(MODE, self.runtime.settings.replay)
-        if not flow.live or wish == "off" or not self.runtime.concerns(flow):
-            return "off"
-        return "signed" if wish == "on" and traffic.is_signed(flow.request) else wish
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
@@ -221,8 +213,8 @@ class Engine:
 
     def answer(self, exchange: Exchange, content_type: str, content_encoding: str) -> Answer:
         """Begin to capture an answer."""
-        form, profile = exchange.asked.endpoint.format, exchange.asked.profile
-        exchange.answer = Answer(form.assembler(profile), form.ends, content_type, content_encoding)
+        asked = exchange.asked
+        exchange.answer = answer_of(asked.endpoint.format, asked.profile, content_type, content_encoding)
         return exchange.answer
 
     def finish(self, exchange: Exchange, answer: Answer, due: bool = False) -> None:
@@ -234,7 +226,7 @@ class Engine:
         """Put the turns into the store's memory; once more where a later chunk amended them."""
         asked = exchange.asked
         owner = Owner(asked.group, asked.ask.model, answer.served, answer.upstream)
-        turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
+        turns = answer.keepable()
         if exchange.brought == (owner, turns):  # behind the end come counts and marks, as a rule
             return
         exchange.brought = owner, turns

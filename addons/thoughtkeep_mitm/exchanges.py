@@ -6,6 +6,7 @@ from mitmproxy import http
 
 from thoughtkeep.repair import Repairer, StreamRepair
 from thoughtkeep_mitm import answers, traffic
+from thoughtkeep_mitm.control import mode_of
 from thoughtkeep_mitm.engine import Engine, Exchange
 from thoughtkeep_mitm.guard import fault_in, guarded
 
@@ -32,7 +33,7 @@ class Exchanges:
     @guarded
     async def request(self, flow: http.HTTPFlow) -> None:
         """Read the request, prepare it, put what is to leave in its place."""
-        mode = self.engine.mode(flow)
+        mode = mode_of(self.runtime, flow)
         if mode == "off" or flow.response is not None:
             return
         body = traffic.read_body(flow.request)

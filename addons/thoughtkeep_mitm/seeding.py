@@ -9,7 +9,7 @@ from pathlib import Path
 from mitmproxy import exceptions, http
 from mitmproxy.io import FlowReader
 
-from thoughtkeep.answer import Answer
+from thoughtkeep.answer import answer_of
 from thoughtkeep.keep import keep
 from thoughtkeep.readings import Readings
 from thoughtkeep.show.words import plural
@@ -68,15 +68,13 @@ async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, d
         tenant = str(flow.metadata.get(stories.TENANT, tenant))
     elif any(REDACTED in value for value in (*flow.request.headers.values(), flow.request.path)):
         return _REDACTED
-    form, headers = asked.endpoint.format, response.headers
-    encoding = headers.get("content-encoding", "")
-    answer = Answer(form.assembler(asked.profile), form.ends, headers.get("content-type", ""), encoding)
+    kind, encoding = (response.headers.get(f"content-{what}", "") for what in ("type", "encoding"))
+    answer = answer_of(asked.endpoint.format, asked.profile, kind, encoding)
     answer.feed(response.raw_content)
     answer.close()
-    turns = [turn for turn in answer.turns() if turn.complete or turn.has_state]
     owner = Owner(asked.group, asked.ask.model, answer.served, answer.upstream)
     made = response.timestamp_end or flow.request.timestamp_start or time.time()
-    kept = keep(store.key, _name(flow), tenant, owner, asked.ask, asked.trail, turns, made)
+    kept = keep(store.key, _name(flow), tenant, owner, asked.ask, asked.trail, answer.keepable(), made)
     known = {one.id for one in (await store.fetch(Keys(tenant, (asked.trail.end.lineage,)))).turns}
     new = [one for one in kept if one.id not in known]
     for one in new:

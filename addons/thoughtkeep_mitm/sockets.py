@@ -12,6 +12,7 @@ from mitmproxy.websocket import WebSocketMessage
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.frames import Connection, is_error, own_edits
 from thoughtkeep_mitm import traffic
+from thoughtkeep_mitm.control import mode_of
 from thoughtkeep_mitm.engine import Engine, Exchange
 from thoughtkeep_mitm.guard import guarded
 from thoughtkeep_mitm.rescues import Mended
@@ -46,8 +47,7 @@ class Sockets:
     @guarded
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """A connection to the Responses API is open."""
-        path = flow.request.path.partition("?")[0]
-        if path.endswith("/responses") and self.engine.mode(flow) != "off":
+        if traffic.has_frames(flow.request) and mode_of(self.runtime, flow) != "off":
             self._sockets[flow.id] = _Socket()
 
     @guarded
@@ -72,7 +72,7 @@ class Sockets:
         if (before := socket.open.pop(request.stream, None)) is not None:
             self._over(flow, before, "superseded")
         body = traffic.Body(endpoint, message.content, request.body)
-        exchange = self.engine.begin(flow, body, self.engine.mode(flow))
+        exchange = self.engine.begin(flow, body, mode_of(self.runtime, flow))
         socket.open[request.stream] = exchange
         self.engine.answer(exchange, "text/event-stream", "")
         prepared = await self.engine.prepare(flow, exchange, body, lambda edits: own_edits(edits, request.offset))

@@ -44,6 +44,11 @@ def read_body(request: http.Request) -> Body | None:
     return Body(endpoint, plain, body) if endpoint else None
 
 
+def has_frames(request: http.Request) -> bool:
+    """Whether requests come in the frames of a WebSocket here, if it is one: at the Responses API only."""
+    return request.path.partition("?")[0].endswith("/responses")
+
+
 def write_body(request: http.Request, plain: bytes) -> None:
     """Put an edited body in place, encoded the way the client encoded its own. Raises Undecodable."""
     raw = pack(plain, request.headers.get("content-encoding", ""))

@@ -6,7 +6,8 @@ seven seconds (measured).
 
 from mitmproxy import http
 
-from thoughtkeep_mitm.control import MODE
+from thoughtkeep_mitm import traffic
+from thoughtkeep_mitm.control import mode_of
 from thoughtkeep_mitm.guard import guarded
 from thoughtkeep_mitm.runtime import Runtime
 
@@ -23,13 +24,10 @@ class UpgradeRefusal:
         """Answer in place of the upstream."""
         request = flow.request
         wants = request.headers.get("upgrade", "").lower() == "websocket" and request.method == "GET"
-        if not wants or not request.path.partition("?")[0].endswith("/responses"):
+        if not wants or not traffic.has_frames(request) or mode_of(self.runtime, flow) == "off":
             return
         if self.runtime.settings.websocket == "on":
             return  # its frames are read
-        mode = flow.metadata.get(MODE, self.runtime.settings.replay)
-        if not flow.live or mode == "off" or not self.runtime.concerns(flow):
-            return
         self.runtime.counts["upgrades_refused"] += 1
         flow.response = http.Response.make(
             426, b"thoughtkeep: no WebSocket here, use server-sent events\n", {"content-type": "text/plain"}

@@ -12,7 +12,7 @@ from mitmproxy.contentviews import Contentview, Metadata
 from mitmproxy.websocket import WebSocketMessage
 
 from thoughtkeep import splice
-from thoughtkeep.answer import Answer
+from thoughtkeep.answer import answer_of
 from thoughtkeep.endpoint import may_be, recognise
 from thoughtkeep.formats import FORMATS, Endpoint
 from thoughtkeep.jsontext import NotJson, loads
@@ -127,7 +127,7 @@ def changes(runtime: Runtime, flow: http.HTTPFlow) -> list[str]:
     if story.made:
         changed = difference(story.client, sent) if story.client is not None else []
         return [comment(story), *changed]
-    if story.mode in ("observe", "signed") and story.plan.edits:
+    if story.only_told and story.plan.edits:
         return ["What would be changed:", *difference(sent, splice.apply(sent, story.plan.edits))]
     return [_NO_CHANGE]
 
@@ -155,7 +155,7 @@ def _request(data: bytes, flow: http.HTTPFlow, story: Story | None) -> list[str]
     if story is not None and story.client is not None:
         client = loads(story.client)
         before = endpoint.format.read(client, endpoint), client
-    elif story is not None and story.mode in ("observe", "signed") and story.plan.edits:
+    elif story is not None and story.only_told and story.plan.edits:
         before = ask, body
         body = loads(splice.apply(data, story.plan.edits))
         ask = endpoint.format.read(body, endpoint)
@@ -169,12 +169,8 @@ def _answer(data: bytes, flow: http.HTTPFlow, message: http.Response, story: Sto
     if endpoint is None or not data:
         return None
     host, headers = traffic.host_of(flow), message.headers
-    answer = Answer(
-        endpoint.format.assembler(profile_for(host)),
-        endpoint.format.ends,
-        headers.get("content-type", ""),
-        headers.get("content-encoding", ""),
-    )
+    kind, encoding = headers.get("content-type", ""), headers.get("content-encoding", "")
+    answer = answer_of(endpoint.format, profile_for(host), kind, encoding)
     answer.feed(message.raw_content or b"")
     answer.close()
     if not answer.turns() and not answer.ended and not answer.stopped:

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 import orjson
 
 from thoughtkeep.decode import STEP, Undecodable, decoder
-from thoughtkeep.formats import Assembler
+from thoughtkeep.formats import Assembler, Format
 from thoughtkeep.jsonarray import ArrayDecoder
 from thoughtkeep.jsontext import NotJson, loads_exact, strings
+from thoughtkeep.profiles import Profile
 from thoughtkeep.runs import Runs
 from thoughtkeep.sse import EventDecoder, Overlong
 from thoughtkeep.turns import Json, Turn
@@ -143,6 +144,10 @@ class Answer:
             self.stop(str(fault))
             return []
 
+    def keepable(self) -> list[Turn]:
+        """The turns that are worth keeping: those that are whole, and of others those that bring state."""
+        return [turn for turn in self.turns() if turn.complete or turn.has_state]
+
     def stop(self, why: str) -> None:
         """Capture no more of this answer; `why` is for the log."""
         self.stopped = why or "unreadable"
@@ -199,6 +204,11 @@ class Answer:
             raise Overlong(f"an answer of more than {LIMIT} bytes")
         if len(texts) > PIECES:
             raise Overlong(f"an answer of more than {PIECES} pieces")
+
+
+def answer_of(form: Format, profile: Profile, content_type: str = "", content_encoding: str = "") -> Answer:
+    """An answer in this format, to be captured; the last two are its headers."""
+    return Answer(form.assembler(profile), form.ends, content_type, content_encoding)
 
 
 def _parse(texts: Sequence[bytes]) -> tuple[list[Json], bool]:

@@ -62,7 +62,7 @@ def _notes(story: Story | None) -> list[str]:
         return []
     told = comment(story)
     notes = [f"thoughtkeep: {told or 'unchanged'}"]
-    if story.mode in ("observe", "signed") and story.plan.edits:
+    if story.only_told and story.plan.edits:
         why = "it only observes" if story.mode == "observe" else "the body is signed"
         reasons = ", ".join(f"{reason} ({count})" for reason, count in story.due().items())
         notes = [f"thoughtkeep: unchanged, because {why}. Marked is what would be done: {reasons}"]

@@ -70,6 +70,11 @@ class Story:
         """Whether a refusal was made good."""
         return self.rescued.endswith(", rescued")
 
+    @property
+    def only_told(self) -> bool:
+        """Whether what the plan says is told, and none of it done."""
+        return self.mode in ("observe", "signed")
+
     def deeds(self) -> dict[str, int]:
         """What was done to request and answer, and how often; empty where both went as they came."""
         done = Counter[str]()
@@ -139,7 +144,7 @@ def record(story: Story) -> dict[str, Json]:
         "missed": story.missed(),
         "handover": {"reason": outcome.reason},
     }
-    if story.mode in ("observe", "signed"):
+    if story.only_told:
         told["due"] = story.due()
     if outcome.invoked or outcome.replaces:
         told["handover"] |= {
