@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             url = f"sqlite:///{folder}/store.sqlite3"
             facts = _facts(filling.fill(url, options.turns) if options.turns else "")
             profile = folder / "profile" if options.profile else None
-            addon = Side("addon", stack.enter_context(_addon(upstream, url, profile)))
+            addon = Side("addon", stack.enter_context(_addon(upstream, url, options.turns, profile)))
             bare = None if profile else Side("bare", stack.enter_context(_bare(upstream)))
             for size, talk in talks.items():
                 if any(measure.name.startswith(size) for measure in chosen):
@@ -188,8 +188,9 @@ def _bare(upstream: Upstream) -> Proxy:
     return _proxy(upstream, "-s", ROOT / "scripts" / "benchmark" / "bare_addon.py")
 
 
-def _addon(upstream: Upstream, store: str, profile: Path | None) -> Proxy:
+def _addon(upstream: Upstream, store: str, turns: int, profile: Path | None) -> Proxy:
     words: list[str | Path] = ["-s", ROOT / "addons" / "addon.py", "--set", f"thoughtkeep_store={store}"]
+    words += ["--set", f"thoughtkeep_max_store_mb={filling.room_for(turns)}"]
     if profile:
         words += ["-s", ROOT / "scripts" / "benchmark" / "profile_addon.py", "--set", f"bench_profile={profile}"]
     return _proxy(upstream, *words)

@@ -18,13 +18,18 @@ CONVERSATION = 20
 WORDS = 50
 
 
+def room_for(turns: int) -> int:
+    """The megabytes that a store must be allowed for so many turns, and others beside; at least the default."""
+    return max(512, turns * 3 // 1_000)
+
+
 def fill(url: str, turns: int) -> str:
     """Put turns of other conversations of the same tenant into a store. Returns what the store says of itself."""
     return asyncio.run(_fill(url, turns))
 
 
 async def _fill(url: str, turns: int) -> str:
-    store = open_store(url, ttl=7 * 86_400.0, max_bytes=512_000_000, on_fault=print)
+    store = open_store(url, ttl=7 * 86_400.0, max_bytes=room_for(turns) * 1_000_000, on_fault=print)
     await put(store, 0, turns)
     stats = await store.stats()
     await store.close()

@@ -98,8 +98,9 @@ def test_of_an_opaque_text_no_piece_is_shown(text: str, before: str, after: str)
         "data:image/png;base64," + "A" * 40,
         "9jqo^BlbD-BleB1DJ+*+F(f,q/0JhKF<GL>Cj@.4Gp$d7F!,L7@",
         " " + "x" * 48 + "\n",
+        "wuiejfpjZwfbBP+yhSXmrKnB+ZbgZzpZwhE/DECOVsKSDatH",
     ],
-    ids=["long", "url", "ascii85", "padded"],
+    ids=["long", "url", "ascii85", "padded", "without digits"],
 )
 def test_what_is_long_and_without_white_space_is_opaque(text: str) -> None:
     assert is_opaque(text)

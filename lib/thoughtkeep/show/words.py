@@ -30,6 +30,11 @@ _MARKUP = ("{", "[", "<", '"')
 _BORDER = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24})?[0-9]{0,4}")
 
+# But for base64 that happens to hold no digits: its capitals stand anywhere, and its words are shorter than anybody's.
+_HUMP = re.compile(r"[a-z][A-Z]")
+_HUMPS = 5
+_SHORTEST = 3.7
+
 # Joiners and variation selectors are part of letters and pictures, though they show nothing by themselves.
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 
@@ -59,7 +64,10 @@ def is_opaque(text: str) -> bool:
     row = _ROW.fullmatch(text)
     if row is None or row[1].startswith(_MARKUP):
         return False
-    return not all(map(_WORD.fullmatch, _BORDER.split(row[1])))
+    words = [word for word in _BORDER.split(row[1]) if word]
+    if not all(map(_WORD.fullmatch, words)):
+        return True
+    return len(_HUMP.findall(row[1])) >= _HUMPS and sum(map(len, words)) < _SHORTEST * len(words)
 
 
 def size(count: int) -> str:
