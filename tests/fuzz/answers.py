@@ -1,11 +1,14 @@
 """Answers: put together and repaired on their way, streamed and plain, in every format and at every kind of host."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from fuzz.promises import bounded, cuttings, hold, told
 from fuzz.wire import Unread, place
+from thoughtkeep import answer as answer_module
+from thoughtkeep import runs
 from thoughtkeep.answer import Answer
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.formats import Format
@@ -20,7 +23,7 @@ _ASKED = {"model": "m", "max_tokens": 1, "messages": [], "contents": [], "input"
 
 
 def check(data: bytes) -> bool:
-    """An answer: no error, the same turns however it is cut, and the same bytes to the client.
+    """An answer: no error, the same turns however it is cut and merged, and the same bytes to the client.
 
     The input is the name of a place, a line end, and the body; one that begins as JSON is a plain answer.
     """
@@ -37,12 +40,24 @@ def check(data: bytes) -> bool:
     with bounded():
         whole, in_time = _outcome(form, profile, kind, [body])
         for pieces in cuttings(body):
-            cut, cut_in_time = _outcome(form, profile, kind, pieces)
+            with _small():
+                cut, cut_in_time = _outcome(form, profile, kind, pieces)
             hold(cut == whole, "the turns depend on how the answer was cut")
             if in_time and not _GAP.search(body):
                 hold(cut_in_time, "whether the end is known in time depends on how the answer was cut")
         _repaired(form, profile, kind, body)
     return True
+
+
+@contextmanager
+def _small() -> Iterator[None]:
+    """Within, events are parsed a few at a time, and runs of two are looked for: in a whole answer there are none."""
+    sizes = answer_module.BATCH, runs.FEWEST
+    answer_module.BATCH, runs.FEWEST = 500, 2
+    try:
+        yield
+    finally:
+        answer_module.BATCH, runs.FEWEST = sizes
 
 
 def _outcome(form: Format, profile: Profile, kind: str, pieces: Sequence[bytes]) -> tuple[str, bool]:

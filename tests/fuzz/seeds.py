@@ -296,12 +296,21 @@ REFUSALS = {
 
 
 def answer_seeds() -> dict[str, bytes]:
-    """Each answer at each place that may give it."""
-    return {
-        f"{place} {name}": place.encode() + b"\n" + body
-        for place, (_, answers) in _KIN.items()
-        for name, body in answers.items()
-    }
+    """Each answer at each place that may give it; for the first place that does, each event told many times too."""
+    found: dict[str, bytes] = {}
+    known: set[str] = set()
+    for place, (like, answers) in _KIN.items():
+        for name, body in answers.items():
+            found[f"{place} {name}"] = place.encode() + b"\n" + body
+            if like not in known and b"\n\n" in body:
+                found[f"{place} {name} run"] = place.encode() + b"\n" + _run(body)
+        known.add(like)
+    return found
+
+
+def _run(body: bytes) -> bytes:
+    """Each event of a stream thirty times."""
+    return b"".join((event + b"\n\n") * 30 for event in body.removesuffix(b"\n\n").split(b"\n\n"))
 
 
 # What JSON can say and no parser gives back the same.

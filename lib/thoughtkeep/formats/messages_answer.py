@@ -78,7 +78,7 @@ class MessagesAssembler:
         kind, index = event.get("type"), event.get("index")
         if kind == "content_block_delta":
             delta = event.get("delta")
-            if isinstance(index, int) and index in self._blocks and isinstance(delta, dict):
+            if isinstance(index, int) and index in self._pieces and isinstance(delta, dict):
                 self._delta(index, delta)
         elif kind == "content_block_start":
             block = event.get("content_block")
@@ -86,7 +86,7 @@ class MessagesAssembler:
                 self._blocks[index] = dict(block)
                 self._pieces[index] = {}
         elif kind == "content_block_stop":
-            if isinstance(index, int) and index in self._blocks:
+            if isinstance(index, int) and index in self._pieces:
                 self._close(index)
         elif kind == "message_start":
             self._name(event.get("message"))
@@ -148,6 +148,7 @@ class MessagesAssembler:
         for index, block in enumerate(content if isinstance(content, list) else ()):
             if isinstance(block, dict):
                 self._blocks[index] = block
+                self._pieces.pop(index, None)
                 self._closed.add(index)
         self._finished = True
 
