@@ -29,6 +29,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 from benchmark import bounds, filling, handover, litellm, measures, sharing, traffic  # noqa: E402
 from benchmark.measures import Figure, Measure, Result  # noqa: E402
 from benchmark.profile_addon import HOST as PROFILE_HOST  # noqa: E402
+from benchmark.service import Service  # noqa: E402
 from benchmark.wire import Side, Upstream, cpu_of  # noqa: E402
 from proxy import Proxy, ProxyFailed  # noqa: E402
 
@@ -87,12 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thoughtkeep-bench-")))
             upstream = stack.enter_context(Upstream(folder, measures.answers(list(talks.values()), options.quick)))
-            chosen = _chosen(measures.make(talks, upstream, options.quick), options)
+            probe = stack.enter_context(Service("probe.py"))
+            chosen = _chosen(measures.make(talks, upstream, probe, options.quick), options)
             url = f"sqlite:///{folder}/store.sqlite3"
             facts = _facts(filling.fill(url, options.turns) if options.turns else "")
             profile = folder / "profile" if options.profile else None
-            addon = Side("addon", stack.enter_context(_addon(upstream, url, options.turns, profile)))
-            bare = None if profile else Side("bare", stack.enter_context(_bare(upstream)))
+            addon = Side("addon", stack.enter_context(_addon(upstream, probe, url, options.turns, profile)))
+            bare = None if profile else Side("bare", stack.enter_context(_bare(upstream, probe)))
             for size, talk in talks.items():
                 if any(measure.name.startswith(size) for measure in chosen):
                     measures.teach(addon, talk)
@@ -125,7 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     names = (
-        "burst-chat, burst-gemini, burst-details, joined-chat, one-by-one, first-byte, and {60k,1m,10m}-{same,last,all}"
+        "burst-chat, burst-gemini, burst-details, joined-chat, one-by-one, first-byte, {60k,1m,10m}-{same,last,all}, "
+        "and {1m,10m}-others"
     )
     parser = argparse.ArgumentParser(
         prog="bench",
@@ -178,22 +181,22 @@ def _facts(filled: str) -> str:
 # -- the sides --------------------------------------------------------------------------------------------------------
 
 
-def _proxy(upstream: Upstream, *words: str | Path) -> Proxy:
+def _proxy(upstream: Upstream, probe: Service, *words: str | Path) -> Proxy:
     hosts = [host for host, _ in (traffic.CHAT, traffic.ENTRIES, traffic.GEMINI)]
-    redirect = ",".join(f"{host}={upstream.port}" for host in hosts)
+    redirect = ",".join([*(f"{host}={upstream.port}" for host in hosts), f"127.0.0.1={probe.port}"])
     return Proxy(*words, "-s", ROOT / "tests" / "redirect_addon.py", "--set", f"redirect_hosts={redirect}")
 
 
-def _bare(upstream: Upstream) -> Proxy:
-    return _proxy(upstream, "-s", ROOT / "scripts" / "benchmark" / "bare_addon.py")
+def _bare(upstream: Upstream, probe: Service) -> Proxy:
+    return _proxy(upstream, probe, "-s", ROOT / "scripts" / "benchmark" / "bare_addon.py")
 
 
-def _addon(upstream: Upstream, store: str, turns: int, profile: Path | None) -> Proxy:
+def _addon(upstream: Upstream, probe: Service, store: str, turns: int, profile: Path | None) -> Proxy:
     words: list[str | Path] = ["-s", ROOT / "addons" / "addon.py", "--set", f"thoughtkeep_store={store}"]
     words += ["--set", f"thoughtkeep_max_store_mb={filling.room_for(turns)}"]
     if profile:
         words += ["-s", ROOT / "scripts" / "benchmark" / "profile_addon.py", "--set", f"bench_profile={profile}"]
-    return _proxy(upstream, *words)
+    return _proxy(upstream, probe, *words)
 
 
 def _measured(measure: Measure, bare: Side, addon: Side, deadline: float) -> Result:

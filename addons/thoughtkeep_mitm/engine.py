@@ -40,6 +40,15 @@ FETCH_SECONDS = 1.0
 # How long the end of an answer waits for the durable write, in seconds.
 FLUSH_SECONDS = 0.1
 
+# From this size of a request on others' events pass between the steps of its work: each takes some milliseconds.
+LARGE = 200_000
+
+
+async def breathe(body: traffic.Body) -> None:
+    """Let the events of other flows pass, where the request is large."""
+    if len(body.plain) > LARGE:
+        await asyncio.sleep(0)
+
 
 @dataclass(slots=True)
 class Exchange:
@@ -123,6 +132,7 @@ class Engine:
         exchange.journal.handed_over(outcome, flow.metadata)
         plan = self._decide(asked, facts, found, outcome, edits)
         plan = replace(plan, edits=tuple(fit(plan.edits)))
+        await breathe(body)
         if plan.known:
             self.runtime.store().touch(plan.known)
         plain, made = self._apply(exchange, body, plan, facts) if exchange.acts else (body.plain, [])

@@ -7,7 +7,7 @@ from mitmproxy import http
 from thoughtkeep.repair import Repairer, StreamRepair
 from thoughtkeep_mitm import answers, traffic
 from thoughtkeep_mitm.control import mode_of
-from thoughtkeep_mitm.engine import Engine, Exchange
+from thoughtkeep_mitm.engine import Engine, Exchange, breathe
 from thoughtkeep_mitm.guard import fault_in, guarded
 
 
@@ -39,6 +39,7 @@ class Exchanges:
         body = traffic.read_body(flow.request)
         if body is None:
             return
+        await breathe(body)
         exchange = self.engine.begin(flow, body, mode)
         opened = self._open[flow.id] = _Open(exchange)
         prepared = await self.engine.prepare(flow, exchange, body)

@@ -7,6 +7,7 @@ from statistics import median, quantiles
 from typing import Literal
 
 from benchmark import traffic
+from benchmark.service import Service
 from benchmark.traffic import Answer, Echo, Talk, request
 from benchmark.wire import Side, Upstream
 
@@ -22,6 +23,7 @@ _ECHOES: Mapping[str, tuple[Echo, str]] = {
     "last": ("all but last", "last turn to restore"),
     "all": ("none", "every turn to restore"),
 }
+_SPOKEN = {"60k": "60 kB", "1m": "1 MB", "10m": "10 MB"}
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def teach(side: Side, talk: Talk) -> None:
         side.client.ask(request(host, path, body, f"{talk.name}/{number}", extra="x-thoughtkeep: observe\r\n"))
 
 
-def make(talks: Mapping[str, Talk], upstream: Upstream, quick: bool) -> list[Measure]:
+def make(talks: Mapping[str, Talk], upstream: Upstream, probe: Service, quick: bool) -> list[Measure]:
     """All measures, in their order."""
     rounds, share = (3, 0.2) if quick else (11, 1.0)
     found = [
@@ -141,6 +143,7 @@ def make(talks: Mapping[str, Talk], upstream: Upstream, quick: bool) -> list[Mea
     for size, number, aim, seconds in (("60k", 30, 1.0, 3), ("1m", 12, 6.0, 5), ("10m", 3, 60.0, 6)):
         exchanges = max(2, number // 3) if quick else number
         found += [_requests(talks[size], size, name, exchanges, aim, rounds, seconds * share) for name in _ECHOES]
+    found += [_others(talks[size], size, probe, number, rounds, 5 * share) for size, number in (("1m", 12), ("10m", 3))]
     return found
 
 
@@ -198,10 +201,28 @@ def _requests(talk: Talk, size: str, name: str, number: int, aim: float | None, 
     sent = request(*traffic.CHAT, talk.bodies[echo], "small")
     lost = {"all": 0, "all but last": 1, "none": len(talk.turns)}[echo]
     figures = [Figure("time p50", "ms", lambda s: median(s.seconds) * 1e3, "added", aim), _CPU_A_REQUEST]
-    spoken = {"60k": "60 kB", "1m": "1 MB", "10m": "10 MB"}[size]
-    title = f"request of {spoken}, {len(talk.turns)} turns, {words}"
+    title = f"request of {_SPOKEN[size]}, {len(talk.turns)} turns, {words}"
     play = _exchanges(sent, number, len(talk.turns), lost)
     return Measure(f"{size}-{name}", title, play, figures, rounds, seconds)
+
+
+def _others(talk: Talk, size: str, probe: Service, number: int, rounds: int, seconds: float) -> Measure:
+    sent = request(*traffic.CHAT, talk.bodies["none"], "small")
+
+    def play(side: Side) -> Sample:
+        before = side.cpu()
+        probe.tell(str(side.proxy.port))
+        time.sleep(0.1)
+        for _ in range(number):
+            side.client.ask(sent)
+        probe.tell("")
+        delays = probe.told()
+        return Sample(delays, side.cpu() - before, len(delays))
+
+    figures = [Figure("longest delay", "ms", lambda s: max(s.seconds) * 1e3, "added", 10.0)]
+    return Measure(
+        f"{size}-others", f"others' events beside requests of {_SPOKEN[size]}", play, figures, rounds, seconds
+    )
 
 
 def _exchanges(sent: bytes, number: int, turns: int = 0, lost: int = 0) -> Callable[[Side], Sample]:

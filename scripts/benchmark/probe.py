@@ -1,7 +1,7 @@
 """What others notice: a stream whose events leave every few milliseconds, whatever else a proxy has to do.
 
 `probe.py`, in a process of its own, is both ends of that stream, the upstream and the client: so the delay of an event
-is told by one clock. It prints a port that means nothing; a line with a proxy's port begins the stream, the next line
+is told by one clock. It prints the port of its upstream; a line with a proxy's port begins the stream, the next line
 ends it, and then a line of JSON tells the delays. Events leave on time also when earlier ones have not arrived.
 """
 
@@ -74,7 +74,8 @@ def _run(client: socket.socket, upstream: socket.socket) -> list[float]:
 def main() -> None:
     """Serve until standard input ends."""
     listener = socket.create_server(("127.0.0.1", 0))
-    print(0, flush=True)
+    listener.settimeout(PATIENCE)  # a proxy that does not come on is an error, not a wait
+    print(listener.getsockname()[1], flush=True)
     for line in sys.stdin:
         print(json.dumps(play(int(line), listener)), flush=True)
 
