@@ -9,6 +9,7 @@ one is split at C speed. Only what follows the last blank line is kept, and only
 work is linear however the network cuts the stream.
 """
 
+import re
 from typing import NamedTuple
 
 LIMIT = 16_000_000
@@ -16,6 +17,9 @@ LIMIT = 16_000_000
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b"\n\n"
+
+# Signs of life, comments that stand alone: a bomb may hold a million of them.
+_COMMENTS = re.compile(rb"(?:\A|(?<=\n\n))(?::[^\n]*+\n\n++)++")
 
 
 class Overlong(ValueError):
@@ -92,15 +96,14 @@ class EventDecoder:
         return rest
 
     def _events(self, blocks: bytes) -> list[Event]:
-        return [event for block in blocks.split(_BLANK) if (event := _event(block)) is not None]
+        plain = _COMMENTS.sub(b"", blocks)
+        return [event for block in plain.split(_BLANK) if (event := _event(block)) is not None]
 
 
 def _event(block: bytes) -> Event | None:
     """The event of a run of lines without a blank one between them; None when no line is data."""
     if block.startswith(b"data:") and b"\n" not in block:  # most events by far
         return Event("", block[5:].removeprefix(b" "))
-    if block.startswith(b":") and b"\n" not in block:  # a sign of life
-        return None
     name, data = b"", []
     for line in block.split(b"\n"):
         # A comment is a line whose field name is empty. id and retry serve reconnection, which is not ours.

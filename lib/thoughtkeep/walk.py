@@ -15,7 +15,7 @@ from typing import NamedTuple
 from thoughtkeep.turns import Edit, Op, Path
 
 # Bytes of texts of which it is remembered where their elements stood.
-REMEMBERED = 32_000_000
+REMEMBERED = 16_000_000
 
 # What an element takes in memory: its numbers, as objects.
 _ELEMENT_BYTES = 200
