@@ -121,7 +121,7 @@ class Outlines:
         """Remember where the elements of an array stand, in the place of what is remembered of that name."""
         if (before := self._known.pop(name, None)) is not None:
             self._size -= _size(before)
-        if not array.members:
+        if not array.members or text[array.start] != "[":
             return
         outline = Outline(text[: array.members[-1].end], array.start, array.members)
         self._known[name] = outline
