@@ -41,8 +41,10 @@ class Crowd:
     def _answer(self, request: Request, line: Line) -> None:
         if b"tool_call_id" in request.body:
             return line.answer(DONE, JSON)
-        name = request.body.partition(b"words of ")[2][:32].decode()
-        return self._talks[name].answer(request, line)
+        talk = self._talks.get(request.body.partition(b"words of ")[2][:32].decode())
+        if talk is not None:  # else the proxy was killed in the middle of the request
+            talk.answer(request, line)
+        return None
 
     def _ask(self, talk: Talk, body: bytes) -> Heard:
         """What the client got until the end, or until the connection broke."""

@@ -74,6 +74,8 @@ class Others:
 
     def __init__(self) -> None:
         self.heard: list[Hook] = []
+        names = ("thoughtkeep_captured", "thoughtkeep_injected", "thoughtkeep_handover")
+        self.chain = [SimpleNamespace(**dict.fromkeys(names))]  # what they have methods for
 
     async def trigger_event(self, event: Hook) -> None:
         self.heard.append(event)

@@ -64,7 +64,8 @@ def conversations(draw: st.DrawFn) -> list[str]:
             head = " " + head
         else:
             parts[at : at + 1] = [
-                f"{part}{'7' if change == 'digit' and part[-1:].isdigit() else ' '}" for part in parts[at : at + 1]
+                f"{part}{'7' if change == 'digit' and part[-1:].isdigit() and part.strip() not in ('0', '-0') else ' '}"
+                for part in parts[at : at + 1]
             ]
     return bodies
 
