@@ -32,8 +32,8 @@ OPENING = 1.0
 RETRY_FIRST = 0.1
 RETRY_MOST = 2.0
 
-# Connections that one proxy has at most.
-CONNECTIONS = 8
+# Connections that one proxy has at most: who waits for one waits for all that goes on on the event loop meanwhile.
+CONNECTIONS = 32
 
 # Seconds that letting go of connections may take.
 CLOSING = 1.0
