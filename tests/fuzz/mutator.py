@@ -112,7 +112,7 @@ class Mutator:
         (inside, key), value = chance.choice(_places(held))
         match chance.randrange(10):
             case 0:
-                inside[key] = chance.choice(_ODD)
+                inside[key] = _copy(chance.choice(_ODD))  # what stands there may be changed itself
             case 1:
                 inside[key] = chance.choice(_WORDS)
             case 2 | 3 if self._pool:
