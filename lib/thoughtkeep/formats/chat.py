@@ -235,12 +235,14 @@ def _following(value: Json, ids: Mapping[str, str]) -> Json:
     """Entries that name a call follow it to the id that the client gave it."""
     if not isinstance(value, list) or all(old == new for old, new in ids.items()):
         return value
-    return [
-        {**entry, "id": ids[entry["id"]]}
-        if isinstance(entry, dict) and entry.get("format") == _FOLLOWS_CALL and entry.get("id") in ids
-        else entry
-        for entry in value
-    ]
+    return [{**entry, "id": ids[entry["id"]]} if _names_one(entry, ids) else entry for entry in value]
+
+
+def _names_one(entry: Json, ids: Mapping[str, str]) -> bool:
+    if not isinstance(entry, dict) or entry.get("format") != _FOLLOWS_CALL:
+        return False
+    name = entry.get("id")
+    return isinstance(name, str) and name in ids
 
 
 def _content_edits(said: Said, turn: Turn) -> Iterator[Edit]:
