@@ -52,7 +52,10 @@ def missing() -> str:
 
 
 def fuzz(target: Target, corpus: Path, findings: Path, *, seconds: int, runs: int = -1, seed: int = 0) -> Report:
-    """Fuzz a target for so many seconds, or so many inputs at most; the corpus grows in its folder."""
+    """Fuzz a target for so many seconds, or so many inputs at most; the corpus grows in its folder.
+
+    With a `seed` the inputs are the same each time, as long as the code is.
+    """
     corpus.mkdir(parents=True, exist_ok=True)
     findings.mkdir(parents=True, exist_ok=True)
     for data in target.inputs().values():
@@ -71,6 +74,8 @@ def fuzz(target: Target, corpus: Path, findings: Path, *, seconds: int, runs: in
     command = [sys.executable, "-m", "fuzz.runner", target.name, *options, str(corpus)]
     path = os.pathsep.join(str(ROOT / name) for name in ("lib", "addons", "tests"))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    if seed:
+        environment["PYTHONHASHSEED"] = str(seed)  # the same inputs each time
     done = subprocess.run(command, env=environment, capture_output=True, cwd=findings, check=False)
     output = (done.stdout + done.stderr).decode("utf-8", "replace")
     new = sorted(_saved(findings) - before)
