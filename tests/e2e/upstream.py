@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import select
 import socket
 import ssl
 import struct
@@ -214,12 +215,6 @@ def tls_front(port: int, certificate: Path) -> Iterator[int]:
     context.load_cert_chain(certificate)
     closing = threading.Event()
 
-    def carry(source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_RDWR)
-
     def serve(raw: socket.socket) -> None:
         with raw, contextlib.suppress(OSError):
             raw.settimeout(PATIENCE)
@@ -227,10 +222,19 @@ def tls_front(port: int, certificate: Path) -> Iterator[int]:
                 context.wrap_socket(raw, server_side=True) as outside,
                 socket.create_connection(("127.0.0.1", port), PATIENCE) as inside,
             ):
-                back = threading.Thread(target=carry, args=(inside, outside), daemon=True)
-                back.start()
-                carry(outside, inside)
-                back.join(PATIENCE)
+                while carry(outside, inside):
+                    pass
+
+    def carry(outside: ssl.SSLSocket, inside: socket.socket) -> bool:
+        """Pass on what has come, either way. On one thread: OpenSSL's connections are for one at a time."""
+        waiting = [outside] if outside.pending() else select.select((outside, inside), (), (), PATIENCE)[0]
+        for source, target in ((outside, inside), (inside, outside)):
+            if source in waiting:
+                data = source.recv(65536)
+                if not data:
+                    return False
+                target.sendall(data)
+        return bool(waiting)
 
     def accept(listener: socket.socket) -> None:
         while not closing.is_set():
