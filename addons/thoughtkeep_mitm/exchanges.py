@@ -58,12 +58,12 @@ class Exchanges:
         opened, response = self._open.get(flow.id), flow.response
         if opened is None or response is None or not 200 <= response.status_code < 300:
             return
-        exchange, content_type = opened.exchange, response.headers.get("content-type", "")
+        exchange, (content_type, encoding) = opened.exchange, traffic.coding_of(response)
         streams = exchange.asked.ask.streamed or "event-stream" in content_type.lower()
         passes = bool(response.stream)  # a large plain answer under stream_large_bodies: seen now or never
         if not (streams or passes) or callable(response.stream):  # another addon's own streaming is left alone
             return
-        answer = self.engine.answer(exchange, content_type, response.headers.get("content-encoding", ""))
+        answer = self.engine.answer(exchange, content_type, encoding)
 
         def feed(chunk: bytes) -> None:
             try:
@@ -105,8 +105,7 @@ class Exchanges:
         exchange, due = opened.exchange, False
         answer = exchange.answer
         if answer is None and 200 <= response.status_code < 300 and response.raw_content:
-            headers = response.headers
-            answer = self.engine.answer(exchange, headers.get("content-type", ""), headers.get("content-encoding", ""))
+            answer = self.engine.answer(exchange, *traffic.coding_of(response))
             due = answer.feed(response.raw_content)
             exchange.repaired = answers.repair_plain(response, opened.repairer)
         if answer is not None:

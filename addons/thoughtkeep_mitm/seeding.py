@@ -68,8 +68,7 @@ async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, d
         tenant = str(flow.metadata.get(stories.TENANT, tenant))
     elif any(REDACTED in value for value in (*flow.request.headers.values(), flow.request.path)):
         return _REDACTED
-    kind, encoding = (response.headers.get(f"content-{what}", "") for what in ("type", "encoding"))
-    answer = answer_of(asked.endpoint.format, asked.profile, kind, encoding)
+    answer = answer_of(asked.endpoint.format, asked.profile, *traffic.coding_of(response))
     answer.feed(response.raw_content)
     answer.close()
     owner = Owner(asked.group, asked.ask.model, answer.served, answer.upstream)

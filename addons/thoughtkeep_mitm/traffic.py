@@ -57,6 +57,11 @@ def write_body(request: http.Request, plain: bytes) -> None:
         request.headers["content-length"] = str(len(raw))
 
 
+def coding_of(response: http.Response) -> tuple[str, str]:
+    """The content type and the content encoding of an answer, as it says; empty where it does not."""
+    return response.headers.get("content-type", ""), response.headers.get("content-encoding", "")
+
+
 def is_plain(response: http.Response) -> bool:
     """Whether an answer is not encoded, so that it can be repaired on its way."""
     return response.headers.get("content-encoding", "identity").strip().lower() in ("", "identity")

@@ -168,9 +168,8 @@ def _answer(data: bytes, flow: http.HTTPFlow, message: http.Response, story: Sto
     endpoint = _endpoint(flow)
     if endpoint is None or not data:
         return None
-    host, headers = traffic.host_of(flow), message.headers
-    kind, encoding = headers.get("content-type", ""), headers.get("content-encoding", "")
-    answer = answer_of(endpoint.format, profile_for(host), kind, encoding)
+    host = traffic.host_of(flow)
+    answer = answer_of(endpoint.format, profile_for(host), *traffic.coding_of(message))
     answer.feed(message.raw_content or b"")
     answer.close()
     if not answer.turns() and not answer.ended and not answer.stopped:

@@ -206,7 +206,7 @@ class Answer:
             raise Overlong(f"an answer of more than {PIECES} pieces")
 
 
-def answer_of(form: Format, profile: Profile, content_type: str = "", content_encoding: str = "") -> Answer:
+def answer_of(form: Format, profile: Profile, content_type: str, content_encoding: str) -> Answer:
     """An answer in this format, to be captured; the last two are its headers."""
     return Answer(form.assembler(profile), form.ends, content_type, content_encoding)
 

@@ -12,12 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import thoughtkeep_store
 from thoughtkeep_store import Unusable, opening, schema
 
-from .kit import Backend, found, kept, keys, run
-
-LIB = str(Path(thoughtkeep_store.__file__).parents[1])
+from .kit import LIB, Backend, found, kept, keys, run
 
 
 def filled(file: Backend) -> None:
