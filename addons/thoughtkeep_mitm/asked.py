@@ -28,14 +28,13 @@ class Asked:
 def read(readings: Readings, key: bytes, flow: http.HTTPFlow, body: traffic.Body) -> Asked:
     """Read a request. `key` is the store's: all digests are made with it."""
     host = traffic.host_of(flow)
-    tenant = traffic.tenant_of(key, flow)
-    ask, trail = readings.read(key, tenant, body.endpoint, body.json, len(body.plain))
+    ask, trail = readings.read(key, body.tenant, body.endpoint, body.json, len(body.plain))
     return Asked(
         endpoint=body.endpoint,
         profile=profile_for(host),
         group=group_of(host, flow.request.port),
         host=host,
-        tenant=tenant,
+        tenant=body.tenant,
         ask=ask,
         trail=trail,
     )

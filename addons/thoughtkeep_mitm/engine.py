@@ -14,6 +14,8 @@ from mitmproxy import http
 
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer, answer_of
+from thoughtkeep.bodies import Bodies
+from thoughtkeep.dues import Dues
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.handover import switch
 from thoughtkeep.handover.outcome import Outcome
@@ -24,7 +26,6 @@ from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.show.story import Mode, Story
 from thoughtkeep.turns import Edit, Facts, Kept, Owner, Plan, Turn
-from thoughtkeep.walk import Outlines
 from thoughtkeep_mitm import traffic
 from thoughtkeep_mitm.asked import Asked, read
 from thoughtkeep_mitm.handovers import Handovers, Request
@@ -90,9 +91,22 @@ class Engine:
         self.telling = Telling(runtime)
         self._handovers = Handovers(runtime)
         self._readings = Readings()
-        self._outlines = Outlines()
+        self._bodies = Bodies()
+        self._dues = Dues()
 
     # -- requests ---------------------------------------------------------------------------------------------------
+
+    def read(self, flow: http.HTTPFlow) -> traffic.Body | None:
+        """What a request asks; None where it is none of ours."""
+        body = traffic.read_body(self.runtime.store().key, flow, self._bodies)
+        if body is not None:
+            # Once it has left, or waits for the store.
+            asyncio.get_running_loop().call_soon(self._remember, body)
+        return body
+
+    def _remember(self, body: traffic.Body) -> None:
+        if body.parsed is not None:
+            self._bodies.remember(body.tenant, body.parsed, body.endpoint.format.history(body.json)[0])
 
     def begin(self, flow: http.HTTPFlow, body: traffic.Body, mode: Mode) -> Exchange:
         """Open an exchange."""
@@ -185,7 +199,7 @@ class Engine:
         if endpoint is None or endpoint.model == before:  # it is named where nobody knows it
             exchange.journal.not_switched(model)
             return body, flow.request.path, ()
-        body = traffic.Body(endpoint, body.plain, named)
+        body = replace(body, endpoint=endpoint, json=named)
         exchange.asked = read(self._readings, self.runtime.store().key, flow, body)
         exchange.story = replace(exchange.story, model=model, switched_from=before)
         exchange.journal.switched(model)
@@ -205,6 +219,7 @@ class Engine:
             found=found,
             start=outcome.start,
             skip=self.runtime.settings.skip_value == "auto",
+            dues=self._dues,
         )
         return replace(plan, edits=edits + outcome.edits + plan.edits, handover=outcome.reason)
 
@@ -214,8 +229,10 @@ class Engine:
         edits = list(plan.edits)
         if any(lesson.fault.kind == "overflow" for lesson in exchange.lessons):
             edits = [edit for edit in edits if edit.reason in NOT_ADDED]  # it did not fit with what we added
-        name = (exchange.asked.tenant, exchange.asked.trail.root)
-        plain = splice.apply(body.plain, edits, self._outlines, name) if edits else body.plain
+        plain = body.plain
+        if edits:
+            at, _ = body.endpoint.format.history(body.json)
+            plain = splice.apply(plain, edits, body.parsed.outline(at) if body.parsed else None)
         plain, more = self.rescues.heed(exchange.lessons, exchange.asked, plain)
         return plain, edits + more
 

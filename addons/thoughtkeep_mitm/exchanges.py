@@ -36,7 +36,7 @@ class Exchanges:
         mode = mode_of(self.runtime, flow)
         if mode == "off" or flow.response is not None:
             return
-        body = traffic.read_body(flow.request)
+        body = self.engine.read(flow)
         if body is None:
             return
         await breathe(body)

@@ -10,6 +10,7 @@ from mitmproxy import exceptions, http
 from mitmproxy.io import FlowReader
 
 from thoughtkeep.answer import answer_of
+from thoughtkeep.bodies import Bodies
 from thoughtkeep.keep import keep
 from thoughtkeep.readings import Readings
 from thoughtkeep.show.words import plural
@@ -53,7 +54,8 @@ async def seed(runtime: Runtime, path: Path) -> str:
 
 async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, done: Counter[str]) -> str:
     """Keep what one exchange brought. Returns why it is left out; empty where it is not."""
-    body = traffic.read_body(flow.request)
+    store = runtime.store()
+    body = traffic.read_body(store.key, flow, Bodies())
     if body is None:
         return _NOT_OURS
     response = flow.response
@@ -61,7 +63,6 @@ async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, d
         return _NO_ANSWER
     if "repaired" in str(flow.metadata.get(stories.DONE, "")):
         return _REPAIRED
-    store = runtime.store()
     asked = read(readings, store.key, flow, body)
     tenant = asked.tenant
     if flow.metadata.get(stories.STORE) == stories.store_mark(store.key):

@@ -71,7 +71,8 @@ class Sockets:
             return
         if (before := socket.open.pop(request.stream, None)) is not None:
             self._over(flow, before, "superseded")
-        body = traffic.Body(endpoint, message.content, request.body)
+        tenant = traffic.tenant_of(self.runtime.store().key, flow)
+        body = traffic.Body(tenant, endpoint, message.content, request.body)
         exchange = self.engine.begin(flow, body, mode_of(self.runtime, flow))
         socket.open[request.stream] = exchange
         self.engine.answer(exchange, "text/event-stream", "")

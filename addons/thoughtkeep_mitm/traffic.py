@@ -1,15 +1,17 @@
 """Reading a flow: what of it the pure part must know, and what forbids changing it."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 from mitmproxy import http
 
 from thoughtkeep import identity
+from thoughtkeep.bodies import Bodies, Parsed
 from thoughtkeep.decode import Undecodable, pack, unpack
 from thoughtkeep.endpoint import may_be, recognise
 from thoughtkeep.formats import Endpoint
-from thoughtkeep.jsontext import NotJson, loads
+from thoughtkeep.jsontext import NotJson
 from thoughtkeep.turns import Json
 
 # A request body larger than this, decoded, passes unread.
@@ -21,27 +23,33 @@ _DIGESTS = ("content-digest", "digest", "content-md5", "signature-input")
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request to an LLM endpoint, read: the endpoint, the plain bytes, their JSON."""
+    """A request to an LLM endpoint, read: of whom, the endpoint, the plain bytes, their JSON.
 
+    `parsed` is None where the bytes are a frame, which does not tell all that the JSON does.
+    """
+
+    tenant: str
     endpoint: Endpoint
     plain: bytes
     json: Json
+    parsed: Parsed | None = None
 
 
-def read_body(request: http.Request) -> Body | None:
-    """What a request asks, or None where it is not one of ours or cannot be read."""
+def read_body(key: bytes, flow: http.HTTPFlow, bodies: Bodies) -> Body | None:
+    """What a request asks, or None where it is not one of ours or cannot be read. `key` is the store's."""
+    request = flow.request
     raw = request.raw_content
     if not raw or not may_be(request.method, request.path):
         return None
+    tenant = tenant_of(key, flow)
     try:
-        plain = unpack(raw, request.headers.get("content-encoding", ""), MAX_BODY)
-        body = loads(plain)
+        parsed = bodies.parse(tenant, unpack(raw, request.headers.get("content-encoding", ""), MAX_BODY))
     except (Undecodable, NotJson):
         return None
-    if not isinstance(body, dict):  # `null` too: for the formats None means a body that is not read yet
+    if not isinstance(parsed.json, dict):  # `null` too: for the formats None means a body that is not read yet
         return None
-    endpoint = recognise(request.method, request.path, body)
-    return Body(endpoint, plain, body) if endpoint else None
+    endpoint = recognise(request.method, request.path, parsed.json)
+    return Body(tenant, endpoint, parsed.plain, parsed.json, parsed) if endpoint else None
 
 
 def has_frames(request: http.Request) -> bool:
@@ -90,6 +98,7 @@ def host_of(flow: http.HTTPFlow) -> str:
     return flow.client_conn.sni or host if _is_ip(host) and mode != "reverse" else host
 
 
+@lru_cache(maxsize=256)
 def _is_ip(host: str) -> bool:
     try:
         ip_address(host)
@@ -103,10 +112,15 @@ def tenant_of(key: bytes, flow: http.HTTPFlow) -> str:
     auth = flow.metadata.get("proxyauth")
     user = str(auth[0]) if isinstance(auth, (tuple, list)) and auth else ""
     peer = flow.client_conn.peername
+    headers: dict[str, str] = {}
+    # Not by name: each would be looked for among all.
+    for name, value in flow.request.headers.items(multi=True):  # type: ignore[no-untyped-call]  # mitmproxy's own
+        name = name.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return identity.tenant(
         key,
-        {name.lower(): flow.request.headers[name] for name in flow.request.headers},
-        dict(flow.request.query),
+        headers,
+        dict(flow.request.query) if "?" in flow.request.path else {},
         user=user,
         client=str(peer[0]) if peer else "",
         host=host_of(flow),

@@ -4,9 +4,10 @@ The one way from a request and what the store knows of it to a plan: which turns
 this target, and the edits that put it back. Nothing is changed that the plan does not name.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from thoughtkeep import foreign
+from thoughtkeep.dues import Dues, has_state
 from thoughtkeep.foreign import clean
 from thoughtkeep.formats import Format
 from thoughtkeep.handover import rewrite
@@ -15,7 +16,7 @@ from thoughtkeep.profiles import Profile, binds_thinking, family_of, withheld
 from thoughtkeep.replay import Match, matches
 from thoughtkeep.rescue import skip as skip_value
 from thoughtkeep.rescue.skip import demands_signature, open_steps, put_skip
-from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan, Said, Turn
+from thoughtkeep.turns import Ask, Edit, Facts, Kind, Missed, Op, Plan
 
 # The reasons of edits that put nothing back: they go on where a request has become too long by what was put back.
 NOT_ADDED = frozenset((foreign.TAKEN_OUT, foreign.LEGAL, skip_value.REASON, rewrite.REASON))
@@ -33,19 +34,21 @@ def decide(
     found: list[Match] | None = None,
     start: int = 0,
     skip: bool = True,
+    dues: Dues | None = None,
 ) -> Plan:
     """The plan for a request to a host of `group` (see profiles.group_of), of which the store knows `facts`.
 
     `start` is the first assistant turn that goes out: a handover may have replaced those before it. `found` are the
     matches of the request, where they are known already. With `skip` Google's stand-in is put where a signature is
-    demanded that nobody has.
+    demanded that nobody has. `dues` remembers what earlier requests lacked.
     """
+    dues = dues or Dues()
     everything = matches(ask, trail, facts) if found is None else found
     found = [match for match in everything if match.said[0] >= start]
     known = tuple(match.kept.id for match in everything)
     if ask.held:  # the server has the state itself, and takes a second copy for a duplicate
         return Plan(known=known)
-    due: dict[int, list[Edit]] = {}
+    due: dict[int, Sequence[Edit]] = {}
     missed: list[Missed] = []
     for match in found:
         first, kept = match.said[0], match.kept
@@ -54,7 +57,7 @@ def decide(
         if kept.format != ask.format:  # the same words at another endpoint: its state has no place here
             missed.append(Missed(first, "other_format"))
             continue
-        edits = _due(match, ask, form, profile)
+        edits = dues.of(match, ask, form, profile)
         reason = withheld(profile, group, ask, kept) if edits else ""
         if reason:
             missed.append(Missed(first, reason))
@@ -68,7 +71,7 @@ def decide(
         missed += [
             Missed(number, "unknown_turn")
             for number, said in enumerate(ask.said)
-            if number >= start and number not in told and said.calls and not _has_state(said)
+            if number >= start and number not in told and said.calls and not has_state(said)
         ]
     if skip and demands_signature(ask.model):
         cleaned += _stand_ins(ask, found, cleaned, profile, group, start)
@@ -94,51 +97,7 @@ def _stand_ins(
     return edits
 
 
-def _due(match: Match, ask: Ask, form: Format, profile: Profile) -> list[Edit]:
-    """The edits that give a turn its state back; where its batch was split, as one message again."""
-    split = [ask.said[number] for number in match.said]
-    turn = match.kept.turn
-    if len(split) == 1 and _is_told_whole(split[0], turn):
-        return []
-    if len(split) == 1:
-        return form.restore(split[0], turn, profile, ask)
-    together = form.regroup(split)
-    if together is None or (together and not match.whole):
-        return form.restore(split[0], turn, profile, ask)
-    if together and all(_has_state(said) for said in split):
-        return []  # each message brings its own: the client's way of telling it is complete
-    return together + form.restore(_joined(split), turn, profile, ask)
-
-
-def _is_told_whole(said: Said, turn: Turn) -> bool:
-    """Whether a client tells a turn to the letter: most do, and there is nothing to look for in it.
-
-    Thoughts stand among other pieces, and their places count: those are left to the format.
-    """
-    if len(said.messages) != 1 or len(said.pieces) != len(turn.pieces):
-        return False
-    for told, issued in zip(said.pieces, turn.pieces, strict=True):
-        if told.kind is not issued.kind or issued.kind not in (Kind.TEXT, Kind.CALL):
-            return False
-        if told.state != issued.state or (told.call and issued.call and told.call.id != issued.call.id):
-            return False
-    have = said.messages[0].state
-    return all(name in have and have[name] == value for name, value in turn.state.items())
-
-
-def _joined(split: list[Said]) -> Said:
-    """A split batch as if it were one message."""
-    messages = tuple(message for said in split for message in said.messages)
-    return replace(split[0], messages=messages, pieces=tuple(piece for said in split for piece in said.pieces))
-
-
-def _has_state(said: Said) -> bool:
-    """Whether the client brings state; a key that it has as null (SDKs write all that they know) is none."""
-    states = [message.state for message in said.messages] + [piece.state for piece in said.pieces]
-    return any(value is not None for state in states for value in state.values())
-
-
-def _unbound(found: list[Match], due: dict[int, list[Edit]], ask: Ask, trail: Trail) -> list[Missed]:
+def _unbound(found: list[Match], due: dict[int, Sequence[Edit]], ask: Ask, trail: Trail) -> list[Missed]:
     """Leave out, for a model that binds thinking to what stands before it, all but the newest turns that still fit.
 
     A block fails where anything before it changed, and all behind it fail with it; only a leading run may be missing
@@ -160,7 +119,7 @@ def _unbound(found: list[Match], due: dict[int, list[Edit]], ask: Ask, trail: Tr
     return missed
 
 
-def _since(ask: Ask, due: dict[int, list[Edit]]) -> int:
+def _since(ask: Ask, due: dict[int, Sequence[Edit]]) -> int:
     """The first assistant turn that goes out with thinking: the client's own, or put back here."""
     thinks = (
         number

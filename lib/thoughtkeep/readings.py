@@ -103,7 +103,7 @@ def _same(reading: _Reading, messages: Sequence[Json]) -> int:
     number = 0
     try:
         for number, (old, new, plain) in enumerate(zip(reading.messages, messages, reading.plain, strict=False)):
-            if old != new or not (plain or _text(old) == _text(new)):
+            if old is not new and (old != new or not (plain or _text(old) == _text(new))):
                 return number
     except (RecursionError, orjson.JSONEncodeError):  # nested too deep, or numbers too large, to be compared so
         return number

@@ -36,20 +36,20 @@ type Alike = Callable[[Json], Mapping[Path, bool] | None]
 class _Mould:
     """An event with holes: finds the lines that are as it is but for what is in them."""
 
-    def __init__(self, text: str, holes: Sequence[tuple[int, int, bool]]) -> None:
+    def __init__(self, text: bytes, holes: Sequence[tuple[int, int, bool]]) -> None:
         """Holes are from where to where in the text, and whether what is found in them adds up."""
         self._joins = [joins for _, _, joins in holes]
         self._between: list[bytes] = []
         expression = b"^"
         at = 0
         for start, stop, _ in holes:
-            is_string = text[start] == '"'
-            between = text[at : start + is_string].encode()
+            is_string = text[start : start + 1] == b'"'
+            between = text[at : start + is_string]
             at = stop - is_string
             self._between.append(between)
-            hole = _STRING if is_string else _BROKEN if "." in text[start:stop] else _WHOLE
+            hole = _STRING if is_string else _BROKEN if b"." in text[start:stop] else _WHOLE
             expression += re.escape(between) + hole
-        self._between.append(text[at:].encode())
+        self._between.append(text[at:])
         self._find = re.compile(expression + re.escape(self._between[-1]) + b"$", re.MULTILINE)
 
     def rows(self, lines: bytes) -> list[tuple[bytes, ...]]:
@@ -118,10 +118,9 @@ class Runs:
         self._made += 1
         try:
             places = self._alike(orjson.loads(text))
-            told = text.decode()
-            found = spans(told, places) if places else []
+            found = spans(text, places) if places else []
         except (orjson.JSONDecodeError, Unfit):
             return
         if places and found:
             holes = sorted((start, stop, joins) for (start, stop), joins in zip(found, places.values(), strict=True))
-            self._moulds = [_Mould(told, holes), *self._moulds[: TRIED - 1]]
+            self._moulds = [_Mould(text, holes), *self._moulds[: TRIED - 1]]

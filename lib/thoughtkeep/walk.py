@@ -1,24 +1,16 @@
 """Walking a JSON text: where the members of its objects and arrays stand, along the paths that are wanted.
 
-Nothing else of the text is taken apart, and no value is kept. Conversations grow at their end: where the elements of an
-array stood in the last text is remembered, and a text that begins alike is walked from there.
+Nothing else of the text is taken apart, and no value is kept. A text is bytes read as Latin-1: one character a byte, so
+that positions are those of the bytes, and nothing is decoded that is only passed over. Keys are what they are in UTF-8.
 """
 
 import json
 import re
-import sys
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from thoughtkeep.turns import Edit, Op, Path
-
-# Bytes of texts of which it is remembered where their elements stood.
-REMEMBERED = 16_000_000
-
-# What an element takes in memory: its numbers, as objects.
-_ELEMENT_BYTES = 200
+from thoughtkeep.turns import END, Edit, Op, Path
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -65,7 +57,7 @@ class Container:
     """An object or array. `inner`, `grows` and `last` tell of members by their position.
 
     Those that `grows` names are objects to which keys are only added, behind those that they have. `last` finds a
-    member by its key: of duplicate keys the last one counts, as for every reader.
+    member of an object by its key: of duplicate keys the last one counts, as for every reader.
     """
 
     start: int
@@ -77,65 +69,27 @@ class Container:
 
     def find(self, key: str | int) -> int:
         """The position of a member. Raises Unfit where there is none."""
+        if isinstance(key, int) and key < len(self.members) and self.members[key].key == key:
+            return key
         if key not in self.last:
             raise Unfit(f"no {key!r} there")
         return self.last[key]
 
 
 class Outline(NamedTuple):
-    """Where the elements of an array stood, which began at `start`; `text` is all up to the end of the last one."""
+    """Where the elements of an array stand in a text: it begins at `start`, and has at least one."""
 
-    text: str
     start: int
     elements: list[Member]
 
-    def known_in(self, text: str) -> list[Member]:
-        """The elements that stand in another text as they stood in this one."""
-        low, high = 0, len(self.elements)
-        if text.startswith(self.text):
-            low = high
-        while low < high:
-            middle = (low + high + 1) // 2
-            if text.startswith(self.text[: self.elements[middle - 1].end]):
-                low = middle
-            else:
-                high = middle - 1
-        if low and text[self.elements[low - 1].end] not in ",]":
-            low -= 1  # it goes on, as a number may
-        return self.elements[:low]
 
-
-class Outlines:
-    """Outlines of the last texts of each name, those used last."""
-
-    def __init__(self, max_bytes: int = REMEMBERED) -> None:
-        self._max_bytes = max_bytes
-        self._size = 0
-        self._known: OrderedDict[Hashable, Outline] = OrderedDict()
-
-    def of(self, name: Hashable) -> Outline | None:
-        """What is remembered of that name."""
-        return self._known.get(name)
-
-    def remember(self, name: Hashable, text: str, array: Container) -> None:
-        """Remember where the elements of an array stand, in the place of what is remembered of that name."""
-        if (before := self._known.pop(name, None)) is not None:
-            self._size -= _size(before)
-        if not array.members or text[array.start] != "[":
-            return
-        outline = Outline(text[: array.members[-1].end], array.start, array.members)
-        self._known[name] = outline
-        self._size += _size(outline)
-        while self._size > self._max_bytes:
-            self._size -= _size(self._known.popitem(last=False)[1])
-
-
-def _size(outline: Outline) -> int:
-    return sys.getsizeof(outline.text) + _ELEMENT_BYTES * len(outline.elements)
+def text_of(body: bytes) -> str:
+    """A body as a text to be walked."""
+    return body.decode("latin-1")
 
 
 def walk(text: str, root: Node, outline: Outline | None = None) -> Container:
-    """Where all that is wanted stands in a text. Raises Unfit."""
+    """Where all that is wanted stands in a text, of one of whose arrays the outline is known. Raises Unfit."""
     try:
         tree = _scan(text, space(text, 0), root, outline)
         if space(text, tree.stop) != len(text):
@@ -147,16 +101,39 @@ def walk(text: str, root: Node, outline: Outline | None = None) -> Container:
         raise Unfit(f"the text cannot be walked: {type(fault).__name__}") from fault
 
 
-def spans(text: str, paths: Iterable[Path]) -> list[tuple[int, int]]:
-    """Where the values at these paths stand in a text, from its first character to the one behind its last.
+def outline_of(body: bytes, path: Path) -> Outline | None:
+    """The outline of the array at a path; None where it is empty, or no array. Raises Unfit."""
+    root = Node()
+    root.at((*path, END))
+    text = text_of(body)
+    array = reach(walk(text, root), path)
+    return Outline(array.start, array.members) if text[array.start] == "[" and array.members else None
 
-    Raises Unfit when there is no such value, or the text is no JSON.
+
+def extended(body: bytes, known: Outline) -> Outline:
+    """The outline of an array, given that of its first elements. Raises Unfit."""
+    count, offset = len(known.elements), known.elements[-1].end
+    text, rest = text_of(body[offset:]), Container(0)
+    try:
+        at = _members(text, rest, 0, Node(), None)
+    except (ValueError, IndexError, RecursionError) as fault:
+        raise Unfit(f"the text cannot be walked: {type(fault).__name__}") from fault
+    if text[at] != "]":
+        raise Unfit("no comma between members")
+    new = (Member(count + number, *(at + offset for at in one[1:])) for number, one in enumerate(rest.members))
+    return Outline(known.start, [*known.elements, *new])
+
+
+def spans(body: bytes, paths: Iterable[Path]) -> list[tuple[int, int]]:
+    """Where the values at these paths stand in a body, from its first byte to the one behind its last.
+
+    Raises Unfit when there is no such value, or the body is no JSON.
     """
     root = Node()
     paths = list(paths)
     for path in paths:
         root.at(path)
-    top = walk(text, root)
+    top = walk(text_of(body), root)
     found = []
     for path in paths:
         tree = reach(top, path[:-1])
@@ -192,26 +169,35 @@ def _scan(text: str, start: int, node: Node, outline: Outline | None) -> Contain
     is_object = text[start] == "{"
     closing = "}" if is_object else "]"
     tree = Container(start)
-    members = tree.members
     at = start + 1
-    if outline is not None and start == outline.start and (known := outline.known_in(text)):
-        members += known
+    if outline is not None and start == outline.start:
+        known = tree.members = outline.elements
         for step, wanted in node.below.items():
             if isinstance(step, int) and step < len(known):
-                _enter(text, tree, step, known[step].value, wanted, outline)
+                if _lacks(text, known[step], wanted):
+                    tree.grows.add(step)
+                else:
+                    _enter(text, tree, step, known[step].value, wanted, outline)
         at = known[-1].end
     elif text[space(text, at)] == closing:
         tree.stop = space(text, at) + 1
         return tree
     else:
         at = _member(text, tree, at, is_object, node, outline)
-    while text[at] == ",":
-        at = _member(text, tree, at + 1, is_object, node, outline)
+        at = _members(text, tree, at, node, outline, is_object)
     if text[at] != closing:
         raise Unfit("no comma between members")
     tree.stop = at + 1
-    tree.last = {member.key: position for position, member in enumerate(members)}
+    if is_object:
+        tree.last = {member.key: position for position, member in enumerate(tree.members)}
     return tree
+
+
+def _members(text: str, tree: Container, at: int, node: Node, outline: Outline | None, is_object: bool = False) -> int:
+    """Take the members behind the comma here, if there is one, and so on. Returns where the last one ends."""
+    while text[at] == ",":
+        at = _member(text, tree, at + 1, is_object, node, outline)
+    return at
 
 
 def _member(text: str, tree: Container, begin: int, is_object: bool, node: Node, outline: Outline | None) -> int:
@@ -222,7 +208,7 @@ def _member(text: str, tree: Container, begin: int, is_object: bool, node: Node,
     if is_object:
         if text[at] != '"':
             raise Unfit("an object's key is no string")
-        key, at = _skip(text, at)
+        key, at = _key(text, at)
         at = space(text, at)
         if text[at] != ":":
             raise Unfit("no colon after a key")
@@ -234,14 +220,33 @@ def _member(text: str, tree: Container, begin: int, is_object: bool, node: Node,
     return end
 
 
+def _key(text: str, at: int) -> tuple[str, int]:
+    """The key that begins here, and where it ends."""
+    key, stop = _skip(text, at)
+    if not key.isascii():  # the scanner has taken its bytes for characters
+        key, _ = _skip(text[at:stop].encode("latin-1").decode("utf-8"), 0)
+    return key, stop
+
+
 def _enter(text: str, tree: Container, position: int, at: int, wanted: Node, outline: Outline | None) -> int:
     """Look into the value of a member as far as that is wanted. Returns where the value ends."""
     if not (wanted.edits or wanted.below) or text[at] not in "{[":
         return _skip(text, at)[1]
     if text[at] == "{" and wanted.only_puts:  # state that was lost: by far the most frequent edits
         have, stop = _skip(text, at)
-        if have and not any(edit.key in have for edit in wanted.edits):
+        if have and not any(edit.key in have for edit in wanted.edits) and all(map(str.isascii, have)):
             tree.grows.add(position)
             return stop
     inner = tree.inner[position] = _scan(text, at, wanted, outline)
     return inner.stop
+
+
+def _lacks(text: str, member: Member, wanted: Node) -> bool:
+    """Whether an object surely lacks all that is put to it, and has something else: told without taking it apart."""
+    value, stop = member.value, member.stop
+    if text[value] != "{" or not wanted.edits or not wanted.only_puts or text.find("\\u", value, stop) >= 0:
+        return False
+    return text[space(text, value + 1)] == '"' and all(
+        edit.key.isidentifier() and edit.key.isascii() and text.find(f'"{edit.key}"', value, stop) < 0
+        for edit in wanted.edits
+    )

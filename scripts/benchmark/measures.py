@@ -28,11 +28,15 @@ _SPOKEN = {"60k": "60 kB", "1m": "1 MB", "10m": "10 MB"}
 
 @dataclass(frozen=True)
 class Sample:
-    """One round on one side: seconds of each exchange or event, seconds of CPU, and how many units it was."""
+    """One round on one side: seconds of each exchange or event, seconds of CPU, and how many units it was.
+
+    Of exchanges also the seconds until the request was at the upstream, and until the answer began.
+    """
 
     seconds: Sequence[float]
     cpu: float
     units: int
+    arrivals: Sequence[float] = ()
     firsts: Sequence[float] = ()
 
 
@@ -176,7 +180,7 @@ def _one_by_one(upstream: Upstream, events: int, rounds: int, seconds: float) ->
     figures = [
         Figure("CPU an event", "µs", lambda s: s.cpu / s.units * 1e6, "ratio", 1.05),
         Figure("delay p50", "ms", lambda s: median(s.seconds) * 1e3, "added"),
-        Figure("delay p99", "ms", lambda s: quantiles(s.seconds, n=100)[98] * 1e3, "added"),
+        Figure("delay p99", "ms", lambda s: quantiles(s.seconds, n=100)[98] * 1e3, "added", 0.1),
         Figure("delay, longest", "ms", lambda s: max(s.seconds) * 1e3, "added"),
     ]
     return Measure("one-by-one", "stream one by one, chat completions", play, figures, rounds, seconds)
@@ -185,7 +189,7 @@ def _one_by_one(upstream: Upstream, events: int, rounds: int, seconds: float) ->
 def _first(talk: Talk, number: int, rounds: int, seconds: float) -> Measure:
     sent = request(*traffic.CHAT, talk.bodies["all"], "short", "first")
     figures = [
-        Figure("first byte p50", "ms", lambda s: median(s.firsts) * 1e3, "added"),
+        Figure("first byte p50", "ms", lambda s: median(s.firsts) * 1e3, "added", 1.0),
         Figure("whole answer p50", "ms", lambda s: median(s.seconds) * 1e3, "added"),
         _CPU_A_REQUEST,
     ]
@@ -200,7 +204,11 @@ def _requests(talk: Talk, size: str, name: str, number: int, aim: float | None, 
     echo, words = _ECHOES[name]
     sent = request(*traffic.CHAT, talk.bodies[echo], "small")
     lost = {"all": 0, "all but last": 1, "none": len(talk.turns)}[echo]
-    figures = [Figure("time p50", "ms", lambda s: median(s.seconds) * 1e3, "added", aim), _CPU_A_REQUEST]
+    figures = [
+        Figure("at the upstream p50", "ms", lambda s: median(s.arrivals) * 1e3, "added", aim),
+        Figure("whole answer p50", "ms", lambda s: median(s.seconds) * 1e3, "added"),
+        _CPU_A_REQUEST,
+    ]
     title = f"request of {_SPOKEN[size]}, {len(talk.turns)} turns, {words}"
     play = _exchanges(sent, number, len(talk.turns), lost)
     return Measure(f"{size}-{name}", title, play, figures, rounds, seconds)
@@ -232,10 +240,12 @@ def _exchanges(sent: bytes, number: int, turns: int = 0, lost: int = 0) -> Calla
         before = side.cpu()
         spent = []
         for _ in range(number):
-            spent.append(side.client.ask(sent))
+            first, whole = side.client.ask(sent)
+            spent.append((side.client.arrived, first, whole))
             want = turns if side.name == "addon" else turns - lost
             if turns and side.client.state != want:
                 raise Wrong(f"{side.name}: the state of {side.client.state} turns arrived, not of {want}")
-        return Sample([whole for _, whole in spent], side.cpu() - before, number, [first for first, _ in spent])
+        arrivals, firsts, wholes = zip(*spent, strict=True)
+        return Sample(wholes, side.cpu() - before, number, arrivals, firsts)
 
     return play

@@ -7,7 +7,8 @@ A request names its answer (`x-bench-answer`) and how it is to come (`x-bench-pa
 - `receipt`: one by one, each when a byte came on standard input, by which the client says that it is ready;
 - `first`: the first event alone, the rest behind it.
 
-Every answer tells in `x-bench-state` how many turns' state its request held. The end of standard input ends it.
+Every answer tells in `x-bench-state` how many turns' state its request held, and in `x-bench-at` when all of it was
+here, by the clock that all processes of a machine share. The end of standard input ends it.
 """
 
 import json
@@ -16,6 +17,7 @@ import select
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,13 +37,13 @@ class Answers:
         self._kinds = {name: kind.encode() for name, (kind, _) in found.items()}
         self._chunks = {name: [chunk.encode() for chunk in chunks] for name, (_, chunks) in found.items()}
 
-    def head(self, name: str, state: int) -> bytes:
-        """The head of an answer."""
+    def head(self, name: str, state: int, arrived: int) -> bytes:
+        """The head of an answer to a request that was here at `arrived`, in nanoseconds."""
         length = b"Transfer-Encoding: chunked"
         if b"event-stream" not in self._kinds[name]:
             length = b"Content-Length: %d" % sum(map(len, self._chunks[name]))
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\nx-bench-state: %d\r\n\r\n"
-        return head % (self._kinds[name], length, state)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\nx-bench-state: %d\r\nx-bench-at: %d\r\n\r\n"
+        return head % (self._kinds[name], length, state, arrived)
 
     def writes(self, name: str, pace: str) -> Iterator[bytes]:
         """What is written at once, for a pace."""
@@ -80,8 +82,9 @@ def serve(connection: socket.socket, answers: Answers) -> None:
         if not headers:
             return
         body = reader.read(int(headers["content-length"]))
+        arrived = time.monotonic_ns()
         name, pace = headers["x-bench-answer"], headers["x-bench-pace"]
-        connection.sendall(answers.head(name, body.count(STATE)))
+        connection.sendall(answers.head(name, body.count(STATE), arrived))
         for piece in answers.writes(name, pace):
             if pace == "receipt":
                 os.read(0, 1)

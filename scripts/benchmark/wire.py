@@ -49,22 +49,28 @@ class Upstream:
 
 
 class Client:
-    """One connection to a proxy, kept alive."""
+    """One connection to a proxy, kept alive.
+
+    Of the last request `state` tells how many turns' state the upstream found in it, `arrived` after how many seconds
+    all of it was there.
+    """
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._room = memoryview(bytearray(_ROOM))
         self.state = 0
+        self.arrived = 0.0
 
     def ask(self, request: bytes) -> tuple[float, float]:
         """Send a request and read its answer. Seconds to the first byte of the body, and to the end."""
-        began = time.perf_counter()
+        began = time.monotonic()
         self._socket.sendall(request)
         rest, length = self._head()
+        self.arrived -= began
         while not rest:
             rest = self._socket.recv(_ROOM)
-        first = time.perf_counter()
+        first = time.monotonic()
         if length is None:
             last = rest[-7:]
             while not last.endswith(_END):
@@ -78,7 +84,7 @@ class Client:
                 left -= self._socket.recv_into(self._room) or left + 1
             if left:
                 raise ConnectionError("the proxy closed in the middle of an answer, or sent too much")
-        return first - began, time.perf_counter() - began
+        return first - began, time.monotonic() - began
 
     def ask_one_by_one(self, request: bytes, events: int, upstream: Upstream) -> list[float]:
         """Send a request and have its events come one by one. Seconds from being ready for each to having it."""
@@ -116,6 +122,7 @@ class Client:
         if b" 200 " not in status:
             raise ConnectionError(f"the proxy answered {status.decode('latin-1')}")
         self.state = int(headers.get(b"x-bench-state", 0))
+        self.arrived = int(headers.get(b"x-bench-at", 0)) / 1e9
         length = headers.get(b"content-length")
         return have[end + 4 :], None if length is None else int(length)
 
