@@ -9,6 +9,12 @@ from thoughtkeep_mitm import traffic
 
 type Callback = Callable[[bytes], bytes | list[bytes]]
 
+# Takes the next chunk of an answer, and says whether its turns are to be kept now.
+type Feed = Callable[[bytes], bool]
+
+# Is told of a fault, and where it was.
+type Failed = Callable[[str, Exception], None]
+
 
 class Copy:
     """The bytes of a streamed answer as the client gets them, up to `limit` bytes; of a longer one nothing is kept."""
@@ -40,28 +46,38 @@ class Copy:
         return self._parts is None and self._limit > 0
 
 
-def tee(feed: Callable[[bytes], object], copy: Copy) -> Callback:
-    """A stream callable that passes each chunk on as it is. `feed` must not raise."""
+def tee(feed: Feed, due: Callable[[], None], copy: Copy, failed: Failed) -> Callback:
+    """A stream callable that passes each chunk on as it is.
+
+    `due` is called where `feed` says so (see Answer.feed), `failed` is told of a fault of either.
+    """
+    keep = copy.add
 
     def passed(chunk: bytes) -> bytes:
-        feed(chunk)
-        copy.add(chunk)
+        try:
+            if feed(chunk):
+                due()
+        except Exception as fault:
+            failed("stream", fault)
+        keep(chunk)
         return chunk
 
     return passed
 
 
-def tee_repaired(
-    feed: Callable[[bytes], object], copy: Copy, repair: StreamRepair, failed: Callable[[Exception], None]
-) -> Callback:
-    """The same for an answer that is repaired on its way. `failed` is told of a fault; the rest passes as it is."""
+def tee_repaired(feed: Feed, due: Callable[[], None], copy: Copy, repair: StreamRepair, failed: Failed) -> Callback:
+    """The same for an answer that is repaired on its way; after a fault there the rest passes as it is."""
 
     def passed(chunk: bytes) -> bytes | list[bytes]:
-        feed(chunk)
+        try:
+            if feed(chunk):
+                due()
+        except Exception as fault:
+            failed("stream", fault)
         try:
             out = repair.feed(chunk) if chunk else repair.flush()
         except Exception as fault:
-            failed(fault)
+            failed("repair", fault)
             out = repair.close() or chunk
         copy.add(out)
         # An empty chunk in mid-stream would end the client's answer; an empty list holds back.

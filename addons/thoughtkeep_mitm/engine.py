@@ -273,9 +273,8 @@ class Engine:
             store.put(one)
         exchange.kept = tuple(kept)
 
-    async def durable(self) -> None:
-        """Wait a little for all that was kept to be durable."""
-        writing = self.runtime.flushing()
+    async def durable(self, writing: asyncio.Task[None]) -> None:
+        """Wait a little for what is being written (see Runtime.flushing)."""
         if not writing.done() and not (await asyncio.wait((writing,), timeout=FLUSH_SECONDS))[0]:
             self.runtime.counts["slow_writes"] += 1  # it goes on being written; the client does not wait for it
 

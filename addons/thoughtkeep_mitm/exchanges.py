@@ -1,6 +1,7 @@
 """Exchanges over HTTP: from the client's request to the last byte of the answer."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from mitmproxy import http
 
@@ -65,24 +66,20 @@ class Exchanges:
             return
         answer = self.engine.answer(exchange, content_type, encoding)
 
-        def feed(chunk: bytes) -> None:
-            try:
-                if answer.feed(chunk):
-                    self.engine.commit(exchange, answer)
-            except Exception as fault:
+        def failed(where: str, fault: Exception) -> None:
+            if where == "stream":
                 answer.stop(type(fault).__name__)
-                fault_in(self.runtime, "stream", flow, fault)
+            fault_in(self.runtime, where, flow, fault)
 
+        due = partial(self.engine.commit, exchange, answer)
         # What is too large for mitmproxy to hold is not held by us either.
         copy = opened.copy = answers.Copy(self.runtime.settings.max_body_mb * 1_000_000 if streams else 0)
         if streams and opened.repairer is not None and traffic.is_plain(response):
             repair = opened.repair = StreamRepair(opened.repairer)
             response.headers.pop("content-length", None)
-            response.stream = answers.tee_repaired(
-                feed, copy, repair, lambda fault: fault_in(self.runtime, "repair", flow, fault)
-            )
+            response.stream = answers.tee_repaired(answer.feed, due, copy, repair, failed)
         else:
-            response.stream = answers.tee(feed, copy)
+            response.stream = answers.tee(answer.feed, due, copy, failed)
         self.engine.telling.answered(flow, exchange.story)
 
     @guarded
@@ -91,17 +88,20 @@ class Exchanges:
         opened = self._open.pop(flow.id, None)
         if opened is None or flow.response is None:
             return
-        exchange = opened.exchange
+        exchange, writing = opened.exchange, None
         try:
             if exchange.sent is not None and flow.response.status_code >= 400:
                 exchange.rescued = await self.engine.rescues.try_again(flow, exchange.sent, exchange.lessons)
                 exchange.journal.rescued(exchange.rescued)
-            await self._keep(flow.response, opened)
+            if self._keep(flow.response, opened):
+                writing = self.runtime.flushing()
         finally:
-            self._end(flow, opened, str(flow.response.status_code))
+            self._end(flow, opened, str(flow.response.status_code))  # while it is written
+        if writing is not None:
+            await self.engine.durable(writing)
 
-    async def _keep(self, response: http.Response, opened: _Open) -> None:
-        """Keep what an answer brought, and wait a little for it to be durable."""
+    def _keep(self, response: http.Response, opened: _Open) -> bool:
+        """Keep what an answer brought. Whether there is an answer."""
         exchange, due = opened.exchange, False
         answer = exchange.answer
         if answer is None and 200 <= response.status_code < 300 and response.raw_content:
@@ -110,7 +110,7 @@ class Exchanges:
             exchange.repaired = answers.repair_plain(response, opened.repairer)
         if answer is not None:
             self.engine.finish(exchange, answer, due)
-            await self.engine.durable()
+        return answer is not None
 
     @guarded
     def error(self, flow: http.HTTPFlow) -> None:

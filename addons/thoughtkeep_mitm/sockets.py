@@ -98,8 +98,9 @@ class Sockets:
         if answer.ended:
             del socket.open[stream]
             self._helped(socket.held.pop(stream, None), exchange)
-            await self.engine.durable()
+            writing = self.runtime.flushing()
             self.engine.end(flow, exchange, "200")
+            await self.engine.durable(writing)
 
     def _refused(
         self, flow: http.HTTPFlow, socket: _Socket, stream: str, exchange: Exchange, message: WebSocketMessage

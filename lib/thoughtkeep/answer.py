@@ -107,20 +107,11 @@ class Answer:
         if self.stopped:
             return False
         try:
-            # A small plain chunk, the most frequent by far, is what its decoder would make of it.
-            is_piece = self._is_plain and 0 < len(chunk) <= STEP
-            for piece in (chunk,) if is_piece else self._pieces(chunk):
-                self._pending.append(piece)
-                self._waiting += len(piece)
-                window = self._tail + piece if self._tail else piece
-                if window.find(_DONE) >= 0 or self._finds_end(window):  # `in` takes four times as long as `find`
-                    self._ending = True
-                    self._work()
-                elif self._ending:  # what bears the mark may be longer than a chunk
-                    self._ending = not self._work()
-                elif self._waiting >= BATCH:
-                    self._work()
-                self._tail = b"" if piece.endswith(b"\n\n") else window[-_OVERLAP:]  # no mark has a blank line in it
+            if self._is_plain and 0 < len(chunk) <= STEP:  # the most frequent by far: what its decoder would make of it
+                self._add(chunk)
+            else:
+                for piece in self._pieces(chunk):
+                    self._add(piece)
         except (ValueError, RecursionError) as fault:
             self.stop(str(fault))
         return self._due and self._is_due()
@@ -152,6 +143,20 @@ class Answer:
         """Capture no more of this answer; `why` is for the log."""
         self.stopped = why or "unreadable"
         self._pending.clear()
+
+    def _add(self, piece: bytes) -> None:
+        """Take the next decoded bytes; work on what waits where that is due."""
+        self._pending.append(piece)
+        self._waiting += len(piece)
+        window = self._tail + piece if self._tail else piece
+        if window.find(_DONE) >= 0 or self._finds_end(window):  # `in` takes four times as long as `find`
+            self._ending = True
+            self._work()
+        elif self._ending:  # what bears the mark may be longer than a chunk
+            self._ending = not self._work()
+        elif self._waiting >= BATCH:
+            self._work()
+        self._tail = b"" if piece.endswith(b"\n\n") else window[-_OVERLAP:]  # no mark has a blank line in it
 
     def _pieces(self, chunk: bytes) -> Iterator[bytes]:
         """The decoded pieces of a chunk. Raises Overlong where they are too many for what came."""
@@ -192,9 +197,9 @@ class Answer:
         events, done = _parse(self._runs.merge(texts))
         if events:
             self._assembler.feed(events)
+        self._due = self._due or bool(events) or not self._assembler.ended  # a mark behind the end changes nothing
         if done:
             self._assembler.end()
-        self._due = True
         return True
 
     def _look(self) -> None:

@@ -88,8 +88,9 @@ class Parsed:
 class Bodies:
     """Parses bodies, and remembers the last ones."""
 
-    def __init__(self, max_bytes: int = REMEMBERED) -> None:
+    def __init__(self, max_bytes: int = REMEMBERED, worth: int = WORTH) -> None:
         self._max_bytes = max_bytes
+        self._worth = worth
         self._size = 0
         self._names: OrderedDict[Hashable, list[_Known]] = OrderedDict()
         self._mark = uuid4().hex  # stands for what is known while the rest is parsed; no client can know it
@@ -111,7 +112,7 @@ class Bodies:
 
     def remember(self, name: Hashable, parsed: Parsed, at: Path) -> None:
         """Remember a body whose messages are at a path, in the place of the one that it goes on from."""
-        if not WORTH <= len(parsed.plain) <= self._max_bytes or (outline := parsed.outline(at)) is None:
+        if not self._worth <= len(parsed.plain) <= self._max_bytes or (outline := parsed.outline(at)) is None:
             return
         bodies = self._names.setdefault(name, [])
         self._names.move_to_end(name)
@@ -137,7 +138,7 @@ class Bodies:
                 if count == len(known.messages):
                     break
         best, count = most
-        return most if best is not None and best.outline.elements[count - 1].end >= WORTH else (None, 0)
+        return most if best is not None and best.outline.elements[count - 1].end >= self._worth else (None, 0)
 
     def _rest(self, plain: bytes, known: _Known, count: int) -> bytes:
         """A body in which the mark stands for what is known of it."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from fuzz.promises import hold, told
 from thoughtkeep import identity, splice
 from thoughtkeep.answer import Answer
+from thoughtkeep.bodies import Bodies
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.formats import Endpoint
 from thoughtkeep.jsontext import NotJson, loads
@@ -112,6 +113,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.store = MemoryStore(ttl=1e9, max_bytes=1 << 30, clock=lambda: 1e6)
+        self._bodies = Bodies(worth=1)
         self._readings = Readings()
         self._count = 0
 
@@ -124,11 +126,17 @@ class Wire:
         form, ask = heard.endpoint.format, heard.ask
         frames = form.frames(self.key, heard.json, ask) if binds_thinking(ask.model) else ()
         trail = identity.trail(self.key, ask, frames)
-        again = self._readings.read(self.key, self.tenant, heard.endpoint, heard.json, len(body))
+        parsed = self._bodies.parse(self.tenant, body)
+        hold(told(parsed.json) == told(heard.json), "a body says something else where it begins as earlier ones")
+        again = self._readings.read(self.key, self.tenant, heard.endpoint, parsed.json, len(body))
         hold(told(again) == told((ask, trail)), "a request is read otherwise where it goes on from earlier ones")
         facts = _at_once(self.store.fetch(keys_of(self.tenant, ask, trail)))
         plan = decide(self.key, ask, trail, facts, form, heard.profile, heard.group, skip=skip, start=start)
         sent = splice.apply(body, plan.edits) if plan.edits else body
+        at, _ = form.history(heard.json)
+        if plan.edits:
+            hold(splice.apply(body, plan.edits, parsed.outline(at)) == sent, "an outline changes what edits make")
+        self._bodies.remember(self.tenant, parsed, at)
         return Planned(heard, trail, plan, sent)
 
     def answer(self, asked: Planned, body: bytes) -> None:

@@ -16,10 +16,9 @@ from thoughtkeep.walk import Unfit, outline_of
 AT = ("messages",)
 
 
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that bodies of a few bytes are worth it."""
-    monkeypatch.setattr(bodies, "WORTH", 1)
+def small(max_bytes: int = bodies.REMEMBERED) -> Bodies:
+    """Such as finds bodies of a few bytes worth it."""
+    return Bodies(max_bytes, worth=1)
 
 
 def told(value: Any) -> str:
@@ -79,7 +78,7 @@ def conversations(draw: st.DrawFn) -> list[str]:
 @settings(deadline=None, max_examples=400)
 @given(conversations())
 def test_a_body_says_what_it_says_whatever_was_heard_before(texts: list[str]) -> None:
-    known = Bodies()
+    known = small()
     for text in texts:
         parsed = hear(known, text.encode())
         if parsed is None:
@@ -94,7 +93,7 @@ def test_a_body_says_what_it_says_whatever_was_heard_before(texts: list[str]) ->
 @settings(deadline=None, max_examples=100)
 @given(conversations(), st.data())
 def test_what_is_no_json_is_none_whatever_was_heard_before(texts: list[str], data: st.DataObject) -> None:
-    known, body = Bodies(), texts[0].encode()
+    known, body = small(), texts[0].encode()
     hear(known, body)
     cut = data.draw(st.integers(0, len(body) - 1))
     broken = body[:cut] + data.draw(st.sampled_from([b"", b"\xff", b"x", b"]"])) + body[cut + 1 :]
@@ -120,7 +119,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_only_what_is_new_is_parsed_and_the_rest_is_the_very_same(loaded: list[int]) -> None:
-    known = Bodies()
+    known = small()
     before, after = hear(known, body(100, tools=[1])), hear(known, body(103, tools=[2]))
     assert before is not None
     assert after is not None
@@ -131,7 +130,7 @@ def test_only_what_is_new_is_parsed_and_the_rest_is_the_very_same(loaded: list[i
 
 
 def test_from_where_it_was_changed_all_is_parsed(loaded: list[int]) -> None:
-    known = Bodies()
+    known = small()
     hear(known, body(100))
     hear(known, body(100).replace(b'"90"', b'"x"'))
     assert 10 * 30 < loaded[1] < 15 * 40
@@ -140,23 +139,25 @@ def test_from_where_it_was_changed_all_is_parsed(loaded: list[int]) -> None:
 
 
 def test_the_one_that_has_most_in_common_is_gone_on_from(loaded: list[int]) -> None:
-    known = Bodies()
+    known = small()
     hear(known, body(40))
     hear(known, body(4).replace(b'"3"', b'"x"'))
     hear(known, body(41))
     assert loaded[2] < 200
 
 
-def test_less_than_is_worth_it_is_parsed_whole(loaded: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Bodies()
+def test_less_than_is_worth_it_is_parsed_whole(loaded: list[int]) -> None:
+    known = Bodies(worth=len(body(9)))
+    hear(known, body(8))
     hear(known, body(9))
-    monkeypatch.setattr(bodies, "WORTH", 10_000)
     hear(known, body(10))
-    assert loaded[1] == len(body(10))
+    assert loaded[1:] == [len(body(9)), len(body(10))]
+    hear(known, body(11))
+    assert loaded[3] < 200
 
 
 def test_others_are_not_compared(loaded: list[int]) -> None:
-    known = Bodies()
+    known = small()
     hear(known, body(9), "one")
     hear(known, body(10), "another")
     assert loaded[1] == len(body(10))
@@ -167,7 +168,7 @@ def is_known(known: Bodies, words: str, name: str = "one") -> bool:
 
 
 def test_several_conversations_are_remembered_and_of_too_many_the_oldest_is_forgotten() -> None:
-    known = Bodies()
+    known = small()
     for number in range(COMPARED):
         hear(known, body(9, str(number)))
     assert is_known(known, "0")
@@ -177,11 +178,14 @@ def test_several_conversations_are_remembered_and_of_too_many_the_oldest_is_forg
 
 def test_no_more_is_remembered_than_there_is_room_for() -> None:
     room = 3 * (len(body(9, "x")) + 9 * bodies._ELEMENT_BYTES)
-    known = Bodies(max_bytes=room)
+    known = small(room)
     for name in "abcd":
         hear(known, body(9, name), name)
     hear(known, body(9, "e"), "b")
     assert [is_known(known, name, name) for name in "abcd"] == [False, True, False, True]
+    hear(known, body(9, "x"), "b")
+    hear(known, body(9, "y"), "b")
+    assert [is_known(known, words, "b") for words in "bexy"] == [False, True, True, True]
     hear(known, body(300, "x"), "x")
     assert not is_known(known, "x", "x")
     hear(known, body(9, "f"), "f")
@@ -192,7 +196,7 @@ def test_no_more_is_remembered_than_there_is_room_for() -> None:
 
 
 def test_a_conversation_that_goes_on_is_remembered_once() -> None:
-    known = Bodies()
+    known = small()
     for count in range(3, 20):
         hear(known, body(count))
     assert [len(one.messages) for one in known._names["one"]] == [19]
@@ -203,7 +207,7 @@ def test_a_conversation_that_goes_on_is_remembered_once() -> None:
 
 
 def test_a_branch_is_remembered_beside_the_conversation_that_it_left_early() -> None:
-    known = Bodies()
+    known = small()
     hear(known, body(20))
     branch = json.loads(body(20))
     branch["messages"][3:] = [{"role": "user", "content": "No."}] * 17
@@ -213,14 +217,14 @@ def test_a_branch_is_remembered_beside_the_conversation_that_it_left_early() -> 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{}", b'{"messages":1}', b'{"messages":[]}', b'{"messages":{"a":1}}', b"5"])
 def test_what_has_no_messages_is_not_remembered(text: bytes) -> None:
-    known = Bodies()
+    known = small()
     hear(known, text)
     hear(known, text)
     assert not any(known._names.values())
 
 
 def test_messages_may_stand_deeper() -> None:
-    known, text = Bodies(), b'{"request":{"contents":[1,2,3]},"model":"m"}'
+    known, text = small(), b'{"request":{"contents":[1,2,3]},"model":"m"}'
     for _ in range(2):
         parsed = known.parse("one", text)
         assert parsed.json == loads(text)

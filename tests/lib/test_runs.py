@@ -154,6 +154,7 @@ pytest_form = pytest.mark.parametrize("name", EVENTS)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are looked for in the smallest batch."""
     monkeypatch.setattr(runs, "FEWEST", 2)
+    monkeypatch.setattr(runs, "SOME", 8)
 
 
 def written(event: Json) -> bytes:

@@ -127,8 +127,9 @@ def test_of_a_known_array_only_what_is_edited_is_walked(skipped: list[str]) -> N
     skipped.clear()
     apply(_body(100), [put(50)], outline)
     assert skipped == ['"messages"']
-    with pytest.raises(Unfit):
-        apply(_body(100), [Edit(Op.INSERT, ("messages", 0), index=0)], outline)
+    for misfit in (Edit(Op.INSERT, ("messages", 0), index=0), put(100), Edit(Op.PUT, ("messages", "a"), key="b")):
+        with pytest.raises(Unfit):
+            apply(_body(100), [misfit], outline)
 
 
 @pytest.mark.parametrize(
