@@ -148,6 +148,19 @@ def test_reasoning_that_came_under_two_names_is_told_whole_under_either(echoed: 
     assert endpoint.format.restore(ask.said[0], turn, NEUTRAL, ask) == []
 
 
+@pytest.mark.parametrize("others", ["thoughtSignature", "thought_signature"])
+@pytest.mark.parametrize("kept", ["new_signature", "newSignature"])
+def test_a_key_that_a_part_has_in_either_spelling_is_not_put_in_again(kept: str, others: str) -> None:
+    turn = Turn((Piece(Kind.TEXT, "Yes.", state={"newSignature": "A" * 40}),))
+    for value, due in (("A" * 40, []), ("A" * 9, [kept])):
+        parts = [{"text": "Yes.", kept: value}, {"text": "", others: "B" * 40, f"{others}2": "C" * 40}]
+        body = {"contents": [{"role": "model", "parts": parts}]}
+        endpoint = recognise("POST", "/v1beta/models/m:generateContent", body)
+        assert endpoint is not None
+        ask = endpoint.format.read(body, endpoint)
+        assert [edit.key for edit in endpoint.format.restore(ask.said[0], turn, NEUTRAL, ask)] == due
+
+
 @pytest.mark.parametrize("odd", [float("nan"), float("inf")])
 def test_a_result_that_json_has_no_word_for_is_read_by_its_words(odd: float) -> None:
     result = {"functionResponse": {"name": "f", "response": {"output": [odd, "found"]}}}

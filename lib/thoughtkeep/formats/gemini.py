@@ -193,7 +193,11 @@ def _opaque(piece: Piece) -> set[str]:
 def _mend(said: Said, match: int, piece: Piece, spell: Callable[[str], str]) -> Iterator[Edit]:
     """Give a part its state; where that stood on another part or inside the call, it goes from there."""
     other = said.pieces[match]
-    edits = list(mend(other.at, other.state, piece.state, "signature restored", spell)) if other.at else []
+
+    def spelled(key: str) -> str:  # as the part spells it, whatever the client does elsewhere
+        return snake(key) if snake(key) in other.state else spell(key)
+
+    edits = list(mend(other.at, other.state, piece.state, "signature restored", spelled)) if other.at else []
     yield from edits
     for beside in said.pieces if edits else ():
         for key, value in beside.state.items():
