@@ -20,6 +20,7 @@ from thoughtkeep.handover import switch
 from thoughtkeep.show.stored import turns_json, turns_page
 from thoughtkeep.show.words import plural, printable
 from thoughtkeep_mitm import flows, stories
+from thoughtkeep_mitm.recent import Recent
 from thoughtkeep_mitm.runtime import Runtime
 from thoughtkeep_mitm.seeding import seed
 from thoughtkeep_mitm.views import changes
@@ -89,6 +90,7 @@ class Commands:
         return self._forgotten("everything")
 
     def _forgotten(self, what: str) -> Sequence[str]:
+        self.runtime.recent = Recent()  # whole conversations are in it
         self.runtime.flushing()
         self.runtime.measure()
         log.info(f"thoughtkeep: forgot {what}")

@@ -14,14 +14,11 @@ from mitmproxy import http
 
 from thoughtkeep import splice
 from thoughtkeep.answer import Answer, answer_of
-from thoughtkeep.bodies import Bodies
-from thoughtkeep.dues import Dues
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.handover import switch
 from thoughtkeep.handover.outcome import Outcome
 from thoughtkeep.keep import keep
 from thoughtkeep.plan import NOT_ADDED, decide
-from thoughtkeep.readings import Readings
 from thoughtkeep.replay import Match, keys_of, matches
 from thoughtkeep.rescue.lesson import Lesson
 from thoughtkeep.show.story import Mode, Story
@@ -90,15 +87,12 @@ class Engine:
         self.rescues = Rescues(runtime)
         self.telling = Telling(runtime)
         self._handovers = Handovers(runtime)
-        self._readings = Readings()
-        self._bodies = Bodies()
-        self._dues = Dues()
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     def read(self, flow: http.HTTPFlow) -> traffic.Body | None:
         """What a request asks; None where it is none of ours."""
-        body = traffic.read_body(self.runtime.store().key, flow, self._bodies)
+        body = traffic.read_body(self.runtime.store().key, flow, self.runtime.recent.bodies)
         if body is not None:
             # Once it has left, or waits for the store.
             asyncio.get_running_loop().call_soon(self._remember, body)
@@ -106,11 +100,11 @@ class Engine:
 
     def _remember(self, body: traffic.Body) -> None:
         if body.parsed is not None:
-            self._bodies.remember(body.tenant, body.parsed, body.endpoint.format.history(body.json)[0])
+            self.runtime.recent.bodies.remember(body.tenant, body.parsed, body.endpoint.format.history(body.json)[0])
 
     def begin(self, flow: http.HTTPFlow, body: traffic.Body, mode: Mode) -> Exchange:
         """Open an exchange."""
-        asked = read(self._readings, self.runtime.store().key, flow, body)
+        asked = read(self.runtime.recent.readings, self.runtime.store().key, flow, body)
         number = uuid4().hex
         story = Story(
             number,
@@ -200,7 +194,7 @@ class Engine:
             exchange.journal.not_switched(model)
             return body, flow.request.path, ()
         body = replace(body, endpoint=endpoint, json=named)
-        exchange.asked = read(self._readings, self.runtime.store().key, flow, body)
+        exchange.asked = read(self.runtime.recent.readings, self.runtime.store().key, flow, body)
         exchange.story = replace(exchange.story, model=model, switched_from=before)
         exchange.journal.switched(model)
         return body, path, tuple(edits)
@@ -219,7 +213,7 @@ class Engine:
             found=found,
             start=outcome.start,
             skip=self.runtime.settings.skip_value == "auto",
-            dues=self._dues,
+            dues=self.runtime.recent.dues,
         )
         return replace(plan, edits=edits + outcome.edits + plan.edits, handover=outcome.reason)
 

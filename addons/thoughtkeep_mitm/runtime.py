@@ -12,6 +12,7 @@ from mitmproxy.flow import Flow
 
 from thoughtkeep.show.words import plural
 from thoughtkeep_mitm import settings
+from thoughtkeep_mitm.recent import Recent
 from thoughtkeep_mitm.stories import Stories
 from thoughtkeep_mitm.turnlog import TurnLog
 from thoughtkeep_store import Store, open_or_memory
@@ -34,6 +35,7 @@ class Runtime:
         self._store: Store | None = None
         self.own: set[str] = set()
         self.stories = Stories()
+        self.recent = Recent()
         self.turn_log = TurnLog(self._warn)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._measuring: asyncio.Task[None] | None = None
