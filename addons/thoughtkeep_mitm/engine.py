@@ -138,8 +138,9 @@ class Engine:
         found = matches(asked.ask, asked.trail, facts)
         outcome = await self._handovers.apply(Request(flow, asked, body.json), places, found, facts, exchange.acts)
         exchange.journal.handed_over(outcome, flow.metadata)
-        plan = self._decide(asked, facts, found, outcome, edits)
-        plan = replace(plan, edits=tuple(fit(plan.edits)))
+        plan = self._decide(asked, facts, found, outcome)
+        edits = tuple(fit(edits + outcome.edits + plan.edits))
+        plan = replace(plan, edits=edits, handover=outcome.reason)
         await breathe(body)
         if plan.known:
             self.runtime.store().touch(plan.known)
@@ -199,10 +200,8 @@ class Engine:
         exchange.journal.switched(model)
         return body, path, tuple(edits)
 
-    def _decide(
-        self, asked: Asked, facts: Facts, found: list[Match], outcome: Outcome, edits: tuple[Edit, ...]
-    ) -> Plan:
-        plan = decide(
+    def _decide(self, asked: Asked, facts: Facts, found: list[Match], outcome: Outcome) -> Plan:
+        return decide(
             self.runtime.store().key,
             asked.ask,
             asked.trail,
@@ -215,7 +214,6 @@ class Engine:
             skip=self.runtime.settings.skip_value == "auto",
             dues=self.runtime.recent.dues,
         )
-        return replace(plan, edits=edits + outcome.edits + plan.edits, handover=outcome.reason)
 
     def _apply(self, exchange: Exchange, body: traffic.Body, plan: Plan, facts: Facts) -> tuple[bytes, list[Edit]]:
         """The request as it is to leave, and the edits that made it so; the very same bytes where there are none."""

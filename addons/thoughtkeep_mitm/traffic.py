@@ -18,7 +18,7 @@ from thoughtkeep.turns import Json
 MAX_BODY = 256_000_000
 
 # Headers that sign or digest the body: an edited one would be refused.
-_DIGESTS = ("content-digest", "digest", "content-md5", "signature-input")
+_DIGESTS = frozenset((b"content-digest", b"digest", b"content-md5", b"signature-input"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ def is_plain(response: http.Response) -> bool:
 
 def is_signed(request: http.Request) -> bool:
     """Whether the body is covered by a signature or digest, so that it must not be edited."""
-    headers = request.headers
-    if headers.get("authorization", "").upper().startswith("AWS4-HMAC"):
+    headers = {name.lower(): value for name, value in reversed(request.headers.fields)}  # each once: names take long
+    if headers.get(b"authorization", b"").upper().startswith(b"AWS4-HMAC"):
         return True
-    if headers.get("x-amz-content-sha256", "UNSIGNED-PAYLOAD").upper() != "UNSIGNED-PAYLOAD":
+    if headers.get(b"x-amz-content-sha256", b"UNSIGNED-PAYLOAD").upper() != b"UNSIGNED-PAYLOAD":
         return True
-    return any(name in headers for name in _DIGESTS)
+    return not _DIGESTS.isdisjoint(headers)
 
 
 def host_of(flow: http.HTTPFlow) -> str:
