@@ -289,7 +289,7 @@ def _table(rows: Sequence[Row]) -> None:
 def _aim(row: Row) -> str:
     if row.compared == "ratio":
         return f"{'>=' if row.figure == 'events/s' else '<='} {row.aim:.2f}"
-    return f"<= {row.aim:+.0f} {row.unit}"
+    return f"<= {row.aim:+g} {row.unit}"
 
 
 # -- profiles ---------------------------------------------------------------------------------------------------------
