@@ -22,17 +22,17 @@ class Dues:
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
-        # The turns are kept beside their ids: an id is given again when its object is gone.
-        self._known: OrderedDict[tuple[object, ...], tuple[Said, Kept, Profile, Sequence[Edit]]] = OrderedDict()
+        # A told turn is kept beside its number in memory: that is given again when its object is gone.
+        self._known: OrderedDict[tuple[int, str, str], tuple[Said, Kept, Profile, Sequence[Edit]]] = OrderedDict()
 
     def of(self, match: Match, ask: Ask, form: Format, profile: Profile) -> Sequence[Edit]:
         """The edits that give a turn its state back; where its batch was split, as one message again."""
         said = ask.said[match.said[0]]
         if len(match.said) > 1:
             return _due_together([ask.said[number] for number in match.said], match, ask, form, profile)
-        name = (id(said), id(match.kept), id(profile), ask.spelling)  # nothing else of a request counts for it
+        name = (id(said), match.kept.id, ask.spelling)  # nothing else of a request counts for it
         known = self._known.get(name)
-        if known is None:
+        if known is None or known[1] is not match.kept or known[2] is not profile:
             turn = match.kept.turn
             edits = [] if _is_told_whole(said, turn) else form.restore(said, turn, profile, ask)
             known = self._known[name] = (said, match.kept, profile, edits)

@@ -73,7 +73,14 @@ def test_a_turn_that_is_told_otherwise_or_stored_anew_is_asked_for_again(form: A
     ]
     for turn, telling, edits in asked:
         assert list(dues.of(Match(turn, (0,)), ask(telling), form, PROFILE)) == edits
-    assert form.asked == 2  # of a turn that is told whole no format is asked
+    assert form.asked == 3  # of a turn that is told whole no format is asked
+
+
+def test_a_turn_that_is_stored_anew_each_time_takes_one_place(form: Any) -> None:
+    dues, said = Dues(), told()
+    for number in range(9):
+        dues.of(Match(stored(str(number)), (0,)), ask(said), form, PROFILE)
+    assert len(dues._known) == 1
 
 
 def test_turns_that_are_gone_are_never_taken_for_those_that_have_their_place_in_memory(form: Format) -> None:
