@@ -79,8 +79,7 @@ class Database:
     @contextmanager
     def transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
         """Run the block in one transaction: all of it, or nothing."""
-        if self.connection.in_transaction:  # an earlier one could not even be taken back
-            self.connection.execute("ROLLBACK")
+        self._settle()
         self.connection.execute(f"BEGIN {kind}")
         try:
             yield
@@ -107,17 +106,19 @@ class Database:
         What is to be forgotten is not among them.
         """
         found = Found()
-        with self.transaction("DEFERRED"):
-            self._refresh()
-            own = self._index.own(self.connection, question.own)
-            others = self._index.shared(self.connection, question.shared, question.tenant)
-            for number, kept in self._load_turns(own):
-                if question.finds(kept) and not forgetting.hides(number, kept.id, kept.tenant, kept.root):
-                    found.turns[kept.id] = ((kept.made, number), kept)
-            # The highest numbers are those put last.
-            for number, (id_, tenant, root, origin) in self._load_origins(sorted(others)[-ORIGINS:]):
-                if question.traces(tenant, origin) and not forgetting.hides(number, id_, tenant, root):
-                    found.origins[id_] = ((origin.made, number), origin)
+        # Without a transaction, which takes as long as all the rest where nothing is new: what is gone by the time that
+        # it is read is not found, and numbers of rows are never used again.
+        self._settle()
+        self._refresh()
+        own = self._index.own(self.connection, question.own)
+        others = self._index.shared(self.connection, question.shared, question.tenant)
+        for number, kept in self._load_turns(own):
+            if question.finds(kept) and not forgetting.hides(number, kept.id, kept.tenant, kept.root):
+                found.turns[kept.id] = ((kept.made, number), kept)
+        # The highest numbers are those put last.
+        for number, (id_, tenant, root, origin) in self._load_origins(sorted(others)[-ORIGINS:]):
+            if question.traces(tenant, origin) and not forgetting.hides(number, id_, tenant, root):
+                found.origins[id_] = ((origin.made, number), origin)
         return found
 
     def conversation(self, asked: Conversation, forgetting: Forgetting) -> Found:
@@ -225,8 +226,13 @@ class Database:
         for number, now in used.items():
             self.connection.execute("UPDATE conversation SET used = max(used, ?) WHERE number = ?", (now, number))
 
+    def _settle(self) -> None:
+        """Take back an earlier transaction that could not be taken back then."""
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
     def _refresh(self) -> None:
-        """Let go what was read and may have changed. Call it first in each transaction that relies on it."""
+        """Let go what was read and may have changed. Call it before all that relies on it."""
         if self._index.refresh(self.connection):
             self._homes.clear()
 
@@ -237,6 +243,8 @@ class Database:
                 yield number, kept
             else:
                 missing.append(number)
+        if not missing:
+            return
         query = "SELECT number, head, body FROM turn WHERE number IN (SELECT value FROM json_each(?))"
         for number, head, body in self.connection.execute(query, (json.dumps(missing),)):
             try:
@@ -256,6 +264,8 @@ class Database:
                 yield number, records.Traced(kept.id, kept.tenant, kept.root, origin_of(kept))
             else:
                 missing.append(number)
+        if not missing:
+            return
         query = "SELECT number, head FROM turn WHERE number IN (SELECT value FROM json_each(?))"
         for number, head in self.connection.execute(query, (json.dumps(missing),)):
             try:

@@ -44,7 +44,7 @@ class Index:
         self.digest: Callable[[Mark], int] = lru_cache(CACHED_MARKS)(self._digest)
 
     def refresh(self, connection: sqlite3.Connection) -> bool:
-        """Take note of what others wrote, and return whether they did. Call it in each transaction that looks."""
+        """Take note of what others wrote, and return whether they did. Call it before each look."""
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         if version == self._version:
             return False

@@ -86,7 +86,7 @@ def test_a_fault_while_reading_leaves_what_memory_has(file: Backend):
         async with file.open() as store:
             store.put(kept("written"))
             await store.flush()
-            broken = breaks(store, sqlite3.OperationalError("disk I/O error"), "DEFERRED")
+            broken = breaks(store, sqlite3.OperationalError("disk I/O error"), "group_concat")
             for _ in range(3):
                 assert await found(store, "lineage") == []
                 store.put(kept("written", lineage="l"))
