@@ -113,4 +113,4 @@ class Journal:
 
 def _printable(words: str) -> str:
     """Foreign words as one short line: no control character reaches a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in words)[:120]
+    return words[:120] if words.isprintable() else "".join(char if char.isprintable() else "?" for char in words[:120])
