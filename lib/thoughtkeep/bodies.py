@@ -65,21 +65,21 @@ class Parsed:
     before: _Known | None = None
     shared: int = 0
     _outline: Outline | None = None
-    _outlined: bool = False
+    _outlined: Path | None = None
 
     def outline(self, at: Path) -> Outline | None:
-        """Where the elements of the array at a path stand. None where there are none, or it cannot be told.
+        """Where the elements of the array at a path stand; None where there are none, or it cannot be told.
 
-        Found when it is first asked for, and in one array only: that of the messages.
+        It is looked for once: nobody asks for another array than that of the messages.
         """
-        if not self._outlined:
-            self._outlined = True
+        if self._outlined != at:
+            self._outlined, self._outline = at, None
             with suppress(Unfit):
                 self._outline = self._find(at)
         return self._outline
 
     def _find(self, at: Path) -> Outline | None:
-        if self.before is None:
+        if self.before is None or self.before.at != at:
             return outline_of(self.plain, at)
         known = self.before.outline
         return extended(self.plain, Outline(known.start, known.elements[: self.shared]))

@@ -232,3 +232,13 @@ def test_messages_may_stand_deeper() -> None:
     assert parsed.shared == 3
     moved = b'{"request":{"contents":[1,2,3]},"model":"m","request":5}'
     assert known.parse("one", moved).json == loads(moved)
+
+
+def test_of_two_arrays_each_is_known_by_its_own_elements() -> None:
+    known, text = small(), b'{"messages":[1,2,3],"input":[4,5]}'
+    for at in (("messages",), ("input",), ("messages",), ("input",)):
+        parsed = known.parse("one", text)
+        assert parsed.json == loads(text)
+        assert parsed.outline(at) == outline_of(text, at)
+        known.remember("one", parsed, at)
+        assert known.parse("one", text.replace(b"5]", b"5,6]")).json == loads(text.replace(b"5]", b"5,6]"))

@@ -1,11 +1,14 @@
 """What every wire format promises the engines."""
 
+import json
+
 import pytest
 
 from thoughtkeep.endpoint import recognise
 from thoughtkeep.formats import FORMATS, Endpoint, Format
 from thoughtkeep.formats.conversation import Conversation
 from thoughtkeep.profiles import NEUTRAL
+from thoughtkeep.splice import apply
 from thoughtkeep.turns import Json, Kind, Piece, Turn
 
 pytest_form = pytest.mark.parametrize("form", [pytest.param(form, id=form.name) for form in FORMATS])
@@ -159,6 +162,21 @@ def test_a_key_that_a_part_has_in_either_spelling_is_not_put_in_again(kept: str,
         assert endpoint is not None
         ask = endpoint.format.read(body, endpoint)
         assert [edit.key for edit in endpoint.format.restore(ask.said[0], turn, NEUTRAL, ask)] == due
+
+
+def test_parts_of_no_known_kind_are_told_from_each_other_by_their_keys() -> None:
+    parts = [{"one_key": {"a": 1}}, {}, {"other": "x"}, {"thoughtSignature": "A" * 40}]
+    endpoint = recognise("POST", "/v1beta/models/m:generateContent", {"contents": []})
+    assert endpoint is not None
+    form = endpoint.format
+    assembler = form.assembler(NEUTRAL)
+    assembler.feed([{"candidates": [{"content": {"parts": [*parts, {"text": "Yes."}]}, "finishReason": "STOP"}]}])
+    body = {"contents": [{"role": "model", "parts": [{"text": "Yes."}]}]}
+    for _ in range(2):
+        ask = form.read(body, endpoint)
+        edits = form.restore(ask.said[0], assembler.turns()[0], NEUTRAL, ask)
+        body = json.loads(apply(json.dumps(body).encode(), edits)) if edits else body
+    assert body["contents"][0]["parts"] == [parts[0], *parts[2:], {"text": "Yes."}]
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf")])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thoughtkeep.formats.merge import changing
-from thoughtkeep.identity import content_digest
+from thoughtkeep.identity import OPAQUE_KEYS, content_digest
 from thoughtkeep.jsontext import Growing, arguments, settled
 from thoughtkeep.turns import Call, Json, Kind, Path, Piece, Turn
 
@@ -67,9 +67,12 @@ def part_piece(part: Mapping[str, Json], at: Path | None = None) -> Piece:
 def _content_mark(part: Mapping[str, Json]) -> str:
     """What tells a part without text from another: its kind, and its id where it has one, else its content.
 
-    Clients rename the keys inside built-in tools' parts, and add to them (google-genai, seen on the wire).
+    Clients rename the keys inside built-in tools' parts, and add to them (google-genai, seen on the wire). Of a part of
+    no known kind, the names of its keys.
     """
     content = {camel(key): value for key, value in part.items() if key in _CONTENT}
+    if not content:
+        return content_digest(sorted(camel(key) for key in part if key not in OPAQUE_KEYS))
     ids = [f"{key} {value['id']}" for key, value in content.items() if isinstance(value, dict) and value.get("id")]
     return content_digest(ids or list(content.items()))
 
