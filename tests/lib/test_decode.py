@@ -68,10 +68,10 @@ BODIES: dict[str, tuple[str, bytes]] = {
     "as many as allowed": (",".join(["gzip"] * MAX_CODINGS), pack(TEXT, ",".join(["gzip"] * MAX_CODINGS))),
 }
 each_body = pytest.mark.parametrize(("encoding", "body"), BODIES.values(), ids=BODIES)
-each_compressed_body = pytest.mark.parametrize(
-    ("encoding", "body"),
-    [case for name, case in BODIES.items() if case[1] != TEXT and "padding" not in name],
-)
+COMPRESSED = {name: case for name, case in BODIES.items() if case[1] != TEXT and "padding" not in name}
+
+# By name: gzip writes the time into its bodies, and the workers of a test run must agree on what there is to test.
+each_compressed_body = pytest.mark.parametrize(("encoding", "body"), COMPRESSED.values(), ids=COMPRESSED)
 
 
 def decode_in(pieces: list[bytes], encoding: str) -> bytes:
