@@ -26,7 +26,7 @@ from mitmproxy import version
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from benchmark import bounds, filling, handover, litellm, measures, sharing, traffic  # noqa: E402
+from benchmark import bounds, cores, filling, handover, litellm, measures, sharing, traffic  # noqa: E402
 from benchmark.measures import Figure, Measure, Result  # noqa: E402
 from benchmark.profile_addon import HOST as PROFILE_HOST  # noqa: E402
 from benchmark.service import Service  # noqa: E402
@@ -98,6 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for size, talk in talks.items():
                 if any(measure.name.startswith(size) for measure in chosen):
                     measures.teach(addon, talk)
+            proxies = [side.proxy.pid for side in (addon, bare) if side is not None]
+            if stack.enter_context(cores.apart(proxies, (upstream.pid, probe.pid))):
+                facts += "; the proxies on a core of their own"
             print(facts, flush=True)
             if bare is None or profile is not None:
                 return _profiled(chosen, addon, profile or folder)

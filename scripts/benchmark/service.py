@@ -35,6 +35,11 @@ class Service:
             raise
 
     @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
     def url(self) -> str:
         """Where it serves."""
         return f"http://127.0.0.1:{self.port}"

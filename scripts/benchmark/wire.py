@@ -34,6 +34,11 @@ class Upstream:
         self.port = int(self._process.stdout.readline())
         self._stdin = self._process.stdin.fileno()
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
     def ready(self) -> None:
         """Let the next chunk of an answer come that waits for it."""
         os.write(self._stdin, b".")
