@@ -67,13 +67,10 @@ def tee(feed: Feed, due: Callable[[], None], copy: Copy, failed: Failed) -> Call
 
 def tee_repaired(feed: Feed, due: Callable[[], None], copy: Copy, repair: StreamRepair, failed: Failed) -> Callback:
     """The same for an answer that is repaired on its way; after a fault there the rest passes as it is."""
+    capture = tee(feed, due, Copy(0), failed)  # the copy is of what leaves
 
     def passed(chunk: bytes) -> bytes | list[bytes]:
-        try:
-            if feed(chunk):
-                due()
-        except Exception as fault:
-            failed("stream", fault)
+        capture(chunk)
         try:
             out = repair.feed(chunk) if chunk else repair.flush()
         except Exception as fault:

@@ -92,15 +92,12 @@ class Engine:
 
     def read(self, flow: http.HTTPFlow) -> traffic.Body | None:
         """What a request asks; None where it is none of ours."""
-        body = traffic.read_body(self.runtime.store().key, flow, self.runtime.recent.bodies)
-        if body is not None:
+        bodies = self.runtime.recent.bodies
+        body = traffic.read_body(self.runtime.store().key, flow, bodies)
+        if body is not None and body.parsed is not None:
             # Once it has left, or waits for the store.
-            asyncio.get_running_loop().call_soon(self._remember, body)
+            asyncio.get_running_loop().call_soon(bodies.remember, body.tenant, body.parsed, body.at)
         return body
-
-    def _remember(self, body: traffic.Body) -> None:
-        if body.parsed is not None:
-            self.runtime.recent.bodies.remember(body.tenant, body.parsed, body.endpoint.format.history(body.json)[0])
 
     def begin(self, flow: http.HTTPFlow, body: traffic.Body, mode: Mode) -> Exchange:
         """Open an exchange."""
@@ -223,8 +220,7 @@ class Engine:
             edits = [edit for edit in edits if edit.reason in NOT_ADDED]  # it did not fit with what we added
         plain = body.plain
         if edits:
-            at, _ = body.endpoint.format.history(body.json)
-            plain = splice.apply(plain, edits, body.parsed.outline(at) if body.parsed else None)
+            plain = splice.apply(plain, edits, body.parsed.outline(body.at) if body.parsed else None)
         plain, more = self.rescues.heed(exchange.lessons, exchange.asked, plain)
         return plain, edits + more
 

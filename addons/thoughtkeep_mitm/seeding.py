@@ -10,13 +10,12 @@ from mitmproxy import exceptions, http
 from mitmproxy.io import FlowReader
 
 from thoughtkeep.answer import answer_of
-from thoughtkeep.bodies import Bodies
 from thoughtkeep.keep import keep
-from thoughtkeep.readings import Readings
 from thoughtkeep.show.words import plural
 from thoughtkeep.turns import Keys, Owner
 from thoughtkeep_mitm import stories, traffic
 from thoughtkeep_mitm.asked import read
+from thoughtkeep_mitm.recent import Recent
 from thoughtkeep_mitm.redaction import REDACTED
 from thoughtkeep_mitm.runtime import Runtime
 
@@ -33,13 +32,13 @@ _KNOWN = "known already"
 async def seed(runtime: Runtime, path: Path) -> str:
     """Read a file of flows (mitmproxy's own or HAR) into the store. Returns what came of it, as a sentence."""
     done = Counter[str]()
-    readings = Readings()
+    recent = Recent()
     left_out = Counter[str]()
     ending = ""
     try:
         with path.open("rb") as file:
             for flow in FlowReader(file).stream():
-                why = await _seed_one(runtime, readings, flow, done) if isinstance(flow, http.HTTPFlow) else _NOT_OURS
+                why = await _seed_one(runtime, recent, flow, done) if isinstance(flow, http.HTTPFlow) else _NOT_OURS
                 left_out[why] += bool(why)
                 await asyncio.sleep(0)  # the streams of live flows go on in between
     except OSError as fault:
@@ -52,10 +51,10 @@ async def seed(runtime: Runtime, path: Path) -> str:
     return f"{told}{f'; left out: {reasons}' if reasons else ''}{ending}"
 
 
-async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, done: Counter[str]) -> str:
+async def _seed_one(runtime: Runtime, recent: Recent, flow: http.HTTPFlow, done: Counter[str]) -> str:
     """Keep what one exchange brought. Returns why it is left out; empty where it is not."""
     store = runtime.store()
-    body = traffic.read_body(store.key, flow, Bodies())
+    body = traffic.read_body(store.key, flow, recent.bodies)
     if body is None:
         return _NOT_OURS
     response = flow.response
@@ -63,7 +62,7 @@ async def _seed_one(runtime: Runtime, readings: Readings, flow: http.HTTPFlow, d
         return _NO_ANSWER
     if "repaired" in str(flow.metadata.get(stories.DONE, "")):
         return _REPAIRED
-    asked = read(readings, store.key, flow, body)
+    asked = read(recent.readings, store.key, flow, body)
     tenant = asked.tenant
     if flow.metadata.get(stories.STORE) == stories.store_mark(store.key):
         tenant = str(flow.metadata.get(stories.TENANT, tenant))

@@ -12,13 +12,13 @@ from thoughtkeep.decode import Undecodable, pack, unpack
 from thoughtkeep.endpoint import may_be, recognise
 from thoughtkeep.formats import Endpoint
 from thoughtkeep.jsontext import NotJson
-from thoughtkeep.turns import Json
+from thoughtkeep.turns import Json, Path
 
 # A request body larger than this, decoded, passes unread.
 MAX_BODY = 256_000_000
 
 # Headers that sign or digest the body: an edited one would be refused.
-_DIGESTS = frozenset((b"content-digest", b"digest", b"content-md5", b"signature-input"))
+_DIGESTS = frozenset(("content-digest", "digest", "content-md5", "signature-input"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Body:
     plain: bytes
     json: Json
     parsed: Parsed | None = None
+
+    @property
+    def at(self) -> Path:
+        """Where its messages stand."""
+        return self.endpoint.format.history(self.json)[0]
 
 
 def read_body(key: bytes, flow: http.HTTPFlow, bodies: Bodies) -> Body | None:
@@ -77,12 +82,21 @@ def is_plain(response: http.Response) -> bool:
 
 def is_signed(request: http.Request) -> bool:
     """Whether the body is covered by a signature or digest, so that it must not be edited."""
-    headers = {name.lower(): value for name, value in reversed(request.headers.fields)}  # each once: names take long
-    if headers.get(b"authorization", b"").upper().startswith(b"AWS4-HMAC"):
+    headers = _headers_of(request)
+    if headers.get("authorization", "").upper().startswith("AWS4-HMAC"):
         return True
-    if headers.get(b"x-amz-content-sha256", b"UNSIGNED-PAYLOAD").upper() != b"UNSIGNED-PAYLOAD":
+    if headers.get("x-amz-content-sha256", "UNSIGNED-PAYLOAD").upper() != "UNSIGNED-PAYLOAD":
         return True
     return not _DIGESTS.isdisjoint(headers)
+
+
+def _headers_of(request: http.Request) -> dict[str, str]:
+    """All headers by their names in lower case. At once: mitmproxy looks for each by its name among all."""
+    headers: dict[str, str] = {}
+    for name, value in request.headers.items(multi=True):  # type: ignore[no-untyped-call]  # mitmproxy's own
+        name = name.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def host_of(flow: http.HTTPFlow) -> str:
@@ -112,14 +126,9 @@ def tenant_of(key: bytes, flow: http.HTTPFlow) -> str:
     auth = flow.metadata.get("proxyauth")
     user = str(auth[0]) if isinstance(auth, (tuple, list)) and auth else ""
     peer = flow.client_conn.peername
-    headers: dict[str, str] = {}
-    # Not by name: each would be looked for among all.
-    for name, value in flow.request.headers.items(multi=True):  # type: ignore[no-untyped-call]  # mitmproxy's own
-        name = name.lower()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return identity.tenant(
         key,
-        headers,
+        _headers_of(flow.request),
         dict(flow.request.query) if "?" in flow.request.path else {},
         user=user,
         client=str(peer[0]) if peer else "",

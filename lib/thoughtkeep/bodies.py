@@ -5,13 +5,13 @@ remembered, with where their messages stand and what these were parsed as; of a 
 goes through the parser. Comparing bytes takes a tenth of the time, and holds up nobody for long.
 """
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
 from thoughtkeep.jsontext import NotJson, loads
+from thoughtkeep.lately import Lately
 from thoughtkeep.turns import Json, Path
 from thoughtkeep.walk import Outline, Unfit, extended, outline_of
 
@@ -91,8 +91,7 @@ class Bodies:
     def __init__(self, max_bytes: int = REMEMBERED, worth: int = WORTH) -> None:
         self._max_bytes = max_bytes
         self._worth = worth
-        self._size = 0
-        self._names: OrderedDict[Hashable, list[_Known]] = OrderedDict()
+        self._lately = Lately[_Known](max_bytes, COMPARED)
         self._mark = uuid4().hex  # stands for what is known while the rest is parsed; no client can know it
 
     def parse(self, name: Hashable, plain: bytes) -> Parsed:
@@ -114,43 +113,20 @@ class Bodies:
         """Remember a body whose messages are at a path, in the place of the one that it goes on from."""
         if not self._worth <= len(parsed.plain) <= self._max_bytes or (outline := parsed.outline(at)) is None:
             return
-        bodies = self._names.setdefault(name, [])
-        self._names.move_to_end(name)
-        before = parsed.before
-        if before is not None and before in bodies and 2 * parsed.shared >= len(before.messages):
-            bodies.remove(before)
-            self._size -= before.size
         known = _Known(parsed.plain, outline, at, _at(parsed.json, at))
-        bodies.append(known)
-        self._size += known.size
-        if len(bodies) > COMPARED:
-            self._size -= bodies.pop(0).size
-        while self._size > self._max_bytes:
-            self._forget_one()
+        self._lately.put(name, known, parsed.before, parsed.shared)
 
     def _like(self, name: Hashable, plain: bytes) -> tuple[_Known | None, int]:
         """The remembered body that has most messages in common with this one, and how many: or none."""
-        most: tuple[_Known | None, int] = None, 0
-        for known in reversed(self._names.get(name, ())):
-            count = known.shared(plain)
-            if count > most[1]:
-                most = known, count
-                if count == len(known.messages):
-                    break
-        best, count = most
-        return most if best is not None and best.outline.elements[count - 1].end >= self._worth else (None, 0)
+        known, count = self._lately.likest(name, lambda known: known.shared(plain))
+        if known is None or known.outline.elements[count - 1].end < self._worth:
+            return None, 0
+        return known, count
 
     def _rest(self, plain: bytes, known: _Known, count: int) -> bytes:
         """A body in which the mark stands for what is known of it."""
         begin, end = known.outline.start + 1, known.outline.elements[count - 1].end
         return b'%b"%b"%b' % (plain[:begin], self._mark.encode(), plain[end:])
-
-    def _forget_one(self) -> None:
-        """Forget the oldest body of the name that was not heard of the longest."""
-        name, bodies = next(iter(self._names.items()))
-        self._size -= bodies.pop(0).size
-        if not bodies:
-            del self._names[name]
 
 
 def _at(json: Json, path: Path) -> Json:

@@ -4,7 +4,6 @@ An agent sends all of its conversation with each request. So the last ones are r
 they were read, and what a request has in common with one of them is taken from there.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import orjson
 
 from thoughtkeep.formats import Earlier, Endpoint
 from thoughtkeep.identity import Trail, trail
+from thoughtkeep.lately import Lately
 from thoughtkeep.profiles import binds_thinking
 from thoughtkeep.turns import Ask, Json, Path
 
@@ -38,16 +38,14 @@ class Readings:
     """Reads requests, and remembers the last ones."""
 
     def __init__(self, max_bytes: int = REMEMBERED) -> None:
-        self._max_bytes = max_bytes
-        self._size = 0
-        self._names: OrderedDict[_Name, list[_Reading]] = OrderedDict()
+        self._lately = Lately[_Reading](max_bytes, COMPARED)
 
     def read(self, key: bytes, tenant: str, endpoint: Endpoint, body: Json, size: int) -> tuple[Ask, Trail]:
         """Read the request of a tenant, of `size` bytes. `key` is that of all digests."""
         form = endpoint.format
         at, messages = form.history(body)
         name = (key, tenant, form.name, at)
-        earlier, same = self._like(name, messages)
+        earlier, same = self._lately.likest(name, lambda reading: _same(reading, messages))
         ask = form.read(body, endpoint, Earlier(earlier.ask, same) if earlier else None)
         frames = form.frames(key, body, ask) if binds_thinking(ask.model) else ()
         walked = earlier.trail.places[: _shared(earlier.ask, ask)] if earlier else ()
@@ -55,44 +53,16 @@ class Readings:
         self._remember(name, earlier, same, messages, _Reading([], [], ask, found, size))
         return ask, found
 
-    def _like(self, name: _Name, messages: Sequence[Json]) -> tuple[_Reading | None, int]:
-        """The remembered request that this one has most in common with, and how many messages that is."""
-        most: tuple[_Reading | None, int] = None, 0
-        for reading in reversed(self._names.get(name, ())):
-            same = _same(reading, messages)
-            if same > most[1]:
-                most = reading, same
-                if same == len(reading.messages):
-                    break
-        return most
-
     def _remember(
         self, name: _Name, earlier: _Reading | None, same: int, messages: Sequence[Json], reading: _Reading
     ) -> None:
         """Remember a request, in the place of the one that it goes on from."""
-        readings = self._names.setdefault(name, [])
-        self._names.move_to_end(name)
         if earlier:  # the parts that its turns were read from: or both would stay in memory
             reading.messages, reading.plain = earlier.messages[:same], earlier.plain[:same]
-            if 2 * same >= len(earlier.messages):
-                readings.remove(earlier)
-                self._size -= earlier.size
         new = messages[same:]
         reading.messages += new
         reading.plain += [_is_plain(message) for message in new]
-        readings.append(reading)
-        self._size += reading.size
-        if len(readings) > COMPARED:
-            self._size -= readings.pop(0).size
-        while self._size > self._max_bytes:
-            self._forget_one()
-
-    def _forget_one(self) -> None:
-        """Forget the oldest request of the name that was not asked for the longest."""
-        name, readings = next(iter(self._names.items()))
-        self._size -= readings.pop(0).size
-        if not readings:
-            del self._names[name]
+        self._lately.put(name, reading, earlier, same)
 
 
 def _same(reading: _Reading, messages: Sequence[Json]) -> int:

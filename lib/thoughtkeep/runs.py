@@ -2,8 +2,8 @@
 
 Most of what parsing a stream costs is its packaging: every delta repeats the ids, the model and the keys around a word
 or two. Where a format says which texts of an event add up (see Assembler.alike), the text of the event is made a mould:
-an expression that finds the words in all events that are as this one but for them. All of it is done on the bytes, at C
-speed; what no mould fits is left as it is.
+it knows all events that are as this one but for them, and finds the words in those. All of it is done on the bytes, at
+C speed; what no mould fits is left as it is.
 """
 
 import re

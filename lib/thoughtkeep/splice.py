@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from thoughtkeep.jsontext import dumps
 from thoughtkeep.turns import Edit, Json, Op, Path
-from thoughtkeep.walk import Container, Node, Outline, Unfit, reach, text_of, walk
+from thoughtkeep.walk import Container, Node, Outline, Unfit, fitting, reach, text_of, walk
 
 __all__ = ["Unfit", "apply"]
 
@@ -31,13 +31,8 @@ def apply(body: bytes, edits: Iterable[Edit], outline: Outline | None = None) ->
         except UnicodeDecodeError as fault:
             raise Unfit("the body is no UTF-8") from fault
     tree = walk(text_of(body), root, outline)
-    emission = _Emission(body, root, tree)
-    try:
-        return emission.whole()
-    except Unfit:
-        raise
-    except (ValueError, IndexError, RecursionError) as fault:
-        raise Unfit(f"the edits cannot be written: {type(fault).__name__}") from fault
+    with fitting("the edits cannot be written"):
+        return _Emission(body, root, tree).whole()
 
 
 def _wanted(edits: Iterable[Edit]) -> Node:

@@ -6,7 +6,8 @@ that positions are those of the bytes, and nothing is decoded that is only passe
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -83,6 +84,17 @@ class Outline(NamedTuple):
     elements: list[Member]
 
 
+@contextmanager
+def fitting(what: str) -> Iterator[None]:
+    """Run the block; errors of a text that is not as it should be are Unfit, with a word about what failed."""
+    try:
+        yield
+    except Unfit:
+        raise
+    except (ValueError, IndexError, RecursionError) as fault:
+        raise Unfit(f"{what}: {type(fault).__name__}") from fault
+
+
 def text_of(body: bytes) -> str:
     """A body as a text to be walked."""
     return body.decode("latin-1")
@@ -90,15 +102,11 @@ def text_of(body: bytes) -> str:
 
 def walk(text: str, root: Node, outline: Outline | None = None) -> Container:
     """Where all that is wanted stands in a text, of one of whose arrays the outline is known. Raises Unfit."""
-    try:
+    with fitting("the text cannot be walked"):
         tree = _scan(text, space(text, 0), root, outline)
         if space(text, tree.stop) != len(text):
             raise Unfit("more than one value")
         return tree
-    except Unfit:
-        raise
-    except (ValueError, IndexError, RecursionError) as fault:
-        raise Unfit(f"the text cannot be walked: {type(fault).__name__}") from fault
 
 
 def outline_of(body: bytes, path: Path) -> Outline | None:
@@ -114,12 +122,9 @@ def extended(body: bytes, known: Outline) -> Outline:
     """The outline of an array, given that of its first elements. Raises Unfit."""
     count, offset = len(known.elements), known.elements[-1].end
     text, rest = text_of(body[offset:]), Container(0)
-    try:
-        at = _members(text, rest, 0, Node(), None)
-    except (ValueError, IndexError, RecursionError) as fault:
-        raise Unfit(f"the text cannot be walked: {type(fault).__name__}") from fault
-    if text[at] != "]":
-        raise Unfit("no comma between members")
+    with fitting("the text cannot be walked"):
+        if text[_members(text, rest, 0, Node(), None)] != "]":
+            raise Unfit("no comma between members")
     new = (Member(count + number, *(at + offset for at in one[1:])) for number, one in enumerate(rest.members))
     return Outline(known.start, [*known.elements, *new])
 

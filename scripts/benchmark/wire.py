@@ -3,15 +3,12 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from benchmark.service import Service
 from benchmark.traffic import Answer
 from proxy import Proxy
 
@@ -21,36 +18,17 @@ _END = b"\r\n0\r\n\r\n"
 _ROOM = 1 << 20
 
 
-class Upstream:
-    """The upstream in its own process. Use it as a context manager."""
+class Upstream(Service):
+    """The upstream, which knows these answers. Use it as a context manager."""
 
     def __init__(self, folder: Path, answers: Mapping[str, Answer]) -> None:
         file = folder / "answers.json"
         file.write_text(json.dumps({name: [one.kind, one.chunks] for name, one in answers.items()}), "utf-8")
-        command = [sys.executable, str(Path(__file__).parent / "upstream.py"), str(file)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdin
-        assert self._process.stdout
-        self.port = int(self._process.stdout.readline())
-        self._stdin = self._process.stdin.fileno()
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
+        super().__init__("upstream.py", file)
 
     def ready(self) -> None:
         """Let the next chunk of an answer come that waits for it."""
-        os.write(self._stdin, b".")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.communicate()
+        os.write(self._in, b".")
 
 
 class Client:

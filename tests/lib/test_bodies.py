@@ -189,7 +189,7 @@ def test_no_more_is_remembered_than_there_is_room_for() -> None:
     hear(known, body(300, "x"), "x")
     assert not is_known(known, "x", "x")
     hear(known, body(9, "f"), "f")
-    assert known._size <= room
+    assert known._lately.size <= room
     big = body(1) + b" " * room
     hear(known, big, "g")
     assert known.parse("g", big).before is None
@@ -199,11 +199,11 @@ def test_a_conversation_that_goes_on_is_remembered_once() -> None:
     known = small()
     for count in range(3, 20):
         hear(known, body(count))
-    assert [len(one.messages) for one in known._names["one"]] == [19]
+    assert [len(one.messages) for one in known._lately.names["one"]] == [19]
     first, second = (known.parse("one", body(count)) for count in (20, 21))
     for parsed in (first, second):
         known.remember("one", parsed, AT)
-    assert [len(one.messages) for one in known._names["one"]] == [20, 21]
+    assert [len(one.messages) for one in known._lately.names["one"]] == [20, 21]
 
 
 def test_a_branch_is_remembered_beside_the_conversation_that_it_left_early() -> None:
@@ -212,7 +212,7 @@ def test_a_branch_is_remembered_beside_the_conversation_that_it_left_early() -> 
     branch = json.loads(body(20))
     branch["messages"][3:] = [{"role": "user", "content": "No."}] * 17
     hear(known, json.dumps(branch).encode())
-    assert len(known._names["one"]) == 2
+    assert len(known._lately.names["one"]) == 2
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{}", b'{"messages":1}', b'{"messages":[]}', b'{"messages":{"a":1}}', b"5"])
@@ -220,7 +220,7 @@ def test_what_has_no_messages_is_not_remembered(text: bytes) -> None:
     known = small()
     hear(known, text)
     hear(known, text)
-    assert not any(known._names.values())
+    assert not any(known._lately.names.values())
 
 
 def test_messages_may_stand_deeper() -> None:

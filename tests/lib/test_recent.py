@@ -21,7 +21,7 @@ def body(count: int) -> bytes:
 def is_in_memory(desk: Desk) -> bool:
     """Whether a request is known to begin as one that any credential's client sent before."""
     bodies = desk.runtime.recent.bodies
-    return any(bodies.parse(name, body(9)).before is not None for name in tuple(bodies._names))
+    return any(bodies.parse(name, body(9)).before is not None for name in tuple(bodies._lately.names))
 
 
 FORGETS: dict[str, Callable[[Commands], Sequence[str]]] = {
@@ -48,5 +48,5 @@ def test_a_request_is_compared_with_those_of_its_own_credential_only() -> None:
     with Desk() as desk:
         for key in ("one", "another"):
             desk.send(URL, {"authorization": f"Bearer {key}"}, body(7))
-        names = desk.runtime.recent.bodies._names
+        names = desk.runtime.recent.bodies._lately.names
         assert [len(known) for known in names.values()] == [1, 1]
